@@ -1,0 +1,1 @@
+//! The reference agent: loop, tool catalogue, surfaces, gateway; runs inside the cell.

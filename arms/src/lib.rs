@@ -1,0 +1,1 @@
+//! Arms as data and the adapters that start agents.

@@ -1,0 +1,1 @@
+//! Files to a checked Experiment, every error with file, line and key.

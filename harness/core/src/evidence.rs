@@ -1,0 +1,101 @@
+//! What is known about the walls and about the upstream of one attempt.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// How strong the walls are; see docs/isolation.md.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum IsolationLevel {
+    /// None.
+    L0,
+    /// Landlock without namespaces; every gap of the kernel's ABI is named.
+    L1,
+    /// Namespaces, Landlock ABI 3 or newer, and a supervisor that sees attempts.
+    L2,
+    /// Namespaces and the kernel's own audit records.
+    L3,
+}
+
+impl IsolationLevel {
+    /// The word used in files and output.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::L0 => "L0",
+            Self::L1 => "L1",
+            Self::L2 => "L2",
+            Self::L3 => "L3",
+        }
+    }
+}
+
+impl std::fmt::Display for IsolationLevel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// What was asked of the kernel, what it enforces, and what the cell tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IsolationEvidence {
+    /// Level reached.
+    pub level: IsolationLevel,
+    /// Rules asked for, one short phrase each.
+    pub requested: Vec<String>,
+    /// Rules that hold, proven by a probe where one exists.
+    pub enforced: Vec<String>,
+    /// What this level and kernel leave open, each with its cause.
+    pub missing: Vec<String>,
+    /// Landlock ABI of the kernel; null = no Landlock.
+    pub landlock_abi: Option<u32>,
+    /// User id of the agent.
+    pub uid: u32,
+    /// Who watches attempts: `none`, `notify-narrow`, `notify-open`, `notify-stat`, `audit`.
+    pub detector: String,
+    /// Probes made inside the walls before the agent started; all of them held, or the cell never ran.
+    pub probes: Vec<String>,
+    /// Attempts seen.
+    pub events: Vec<IsolationEvent>,
+    /// Is the list of attempts complete? null = nobody watched.
+    pub evidence_complete: Option<bool>,
+    /// Was the cell proven empty at its end?
+    pub quiescent: bool,
+    /// Processes that were still alive when the leader had ended, and were killed.
+    pub survivors_killed: u32,
+}
+
+/// One attempt, denied or not, on something beyond the cell's root.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IsolationEvent {
+    /// What was tried.
+    pub operation: String,
+    /// On what.
+    pub path: String,
+    /// By which process.
+    pub process: String,
+    /// Its class (docs/isolation.md).
+    pub class: String,
+    /// Was it refused?
+    pub denied: bool,
+    /// How often.
+    pub count: u64,
+}
+
+/// What is known about the upstream of one attempt.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct UpstreamEvidence {
+    /// `oracle`, `openai-chat`, …
+    pub kind: String,
+    /// Host asked; null for built-in ones.
+    pub host: Option<String>,
+    /// Model ids in requests.
+    pub models_asked: Vec<String>,
+    /// Model ids in responses.
+    pub models_answered: Vec<String>,
+    /// The provider's own fingerprint of its back end.
+    pub fingerprint: Option<String>,
+    /// Responses by HTTP status.
+    pub statuses: BTreeMap<String, u32>,
+    /// Why it could not answer.
+    pub fault: Option<String>,
+}

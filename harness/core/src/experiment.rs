@@ -1,0 +1,291 @@
+//! The checked experiment: what the experiment file means once every name in it is known to exist.
+
+use serde::{Deserialize, Serialize};
+
+use crate::evidence::IsolationLevel;
+use crate::gate::GateRule;
+use crate::id::{AgentId, ArmId, ContrastId, ExperimentId, SuiteId, SurfaceId, TaskId};
+
+/// A checked experiment. Made by `bench-config` alone.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Experiment {
+    /// Its name; run directories start with it.
+    pub name: ExperimentId,
+    /// The one seed from which the schedule and the oracle's profiles draw.
+    pub seed: u64,
+    /// Blocks per task.
+    pub repeats: u32,
+    /// The suite whose tasks are run.
+    pub suite: SuiteId,
+    /// Which tasks of the suite.
+    pub tasks: TaskSelection,
+    /// Arms in the order of the file.
+    pub arms: Vec<Arm>,
+    /// Planned comparisons.
+    pub contrasts: Vec<Contrast>,
+    /// Pre-registered rules.
+    pub gates: Vec<GateRule>,
+    /// Caps per attempt.
+    pub limits: Limits,
+    /// Who answers model calls.
+    pub upstream: Upstream,
+    /// The weakest isolation at which a cell may run.
+    pub min_isolation: IsolationLevel,
+    /// Tokenizer that counts every request of every arm (one basis per experiment).
+    pub tokenizer: String,
+    /// Fixed port for the recorder, for those who must open one (isolation level L1); none = any free port.
+    pub recorder_port: Option<u16>,
+    /// Numbers of the decision rules.
+    pub rules: Rules,
+}
+
+/// Which tasks of a suite take part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskSelection {
+    /// Every task of the suite.
+    All,
+    /// The named ones, in this order.
+    Named(Vec<TaskId>),
+}
+
+/// Numbers of the decision rules; all of them are pre-registered in the lock.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rules {
+    /// One-sided error per gate.
+    pub alpha: f64,
+    /// Share of invalid blocks above which the run is invalid.
+    pub max_invalid_fraction: f64,
+    /// Factor put on censored candidate costs that a PASS must survive.
+    pub par: f64,
+    /// Re-runs of a block whose cell failed for a reason that was not the agent's.
+    pub max_reruns_per_block: u32,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { alpha: 0.05, max_invalid_fraction: 0.20, par: 2.0, max_reruns_per_block: 1 }
+    }
+}
+
+/// An arm: agent + surface + model + settings.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Arm {
+    /// Its name.
+    pub id: ArmId,
+    /// The agent that is started.
+    pub agent: AgentId,
+    /// The surface it is asked to show. For a real agent: a variant that its adapter declares.
+    pub surface: SurfaceId,
+    /// Command line for `agent = "command"`; empty otherwise.
+    pub command: Vec<String>,
+    /// Model id that the agent asks for.
+    pub model: String,
+    /// Model settings, checked in the recorded bytes.
+    pub settings: ModelSettings,
+    /// How the oracle plays this arm.
+    pub profile: Profile,
+}
+
+/// Model settings: experiment keys, equal across arms unless `settings` is the factor of a contrast.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModelSettings {
+    /// Sampling temperature.
+    pub temperature: Option<f64>,
+    /// Cap on tokens of one response.
+    pub max_output_tokens: Option<u32>,
+    /// Thinking effort, in the provider's own word.
+    pub thinking: Option<String>,
+    /// Seed passed to the provider.
+    pub sampling_seed: Option<u64>,
+}
+
+/// How the oracle plays: perfectly, or with one seeded fault. Rates are per cell, drawn from seed, task, repeat, arm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// The kind of play.
+    pub kind: ProfileKind,
+    /// Probability, per cell, that the fault occurs at all (0 to 1).
+    pub rate: f64,
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Self { kind: ProfileKind::Perfect, rate: 1.0 }
+    }
+}
+
+/// The seeded faults of the oracle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProfileKind {
+    /// Plays the plan step by step.
+    Perfect,
+    /// Looks around between steps: extra calls, more turns, same outcome.
+    Wanders,
+    /// Answers before the plan is done.
+    GivesUp,
+    /// Sends arguments that do not fit the schema, reads the refusal, then goes on.
+    WrongArguments,
+    /// Calls tools that were never offered, reads the refusal, then goes on.
+    InventsTools,
+    /// Never lists or loads anything: a step that needs it is played by substitution or not at all.
+    NeverDiscovers,
+}
+
+/// A planned comparison of two arms that differ in exactly one factor.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Contrast {
+    /// Its name.
+    pub id: ContrastId,
+    /// The arm compared with.
+    pub control: ArmId,
+    /// The arm under examination.
+    pub candidate: ArmId,
+    /// The one thing that differs.
+    pub factor: Factor,
+    /// What its verdict is for.
+    pub role: ContrastRole,
+}
+
+/// The one thing in which the arms of a contrast differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Factor {
+    /// Tool surface.
+    Surface,
+    /// Agent (and with it everything it brings).
+    Agent,
+    /// Model id.
+    Model,
+    /// Model settings.
+    Settings,
+    /// The oracle's profile.
+    OracleProfile,
+    /// Nothing: both arms are the same (A/A).
+    None,
+}
+
+impl Factor {
+    /// The word used in files and output.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Surface => "surface",
+            Self::Agent => "agent",
+            Self::Model => "model",
+            Self::Settings => "settings",
+            Self::OracleProfile => "oracle-profile",
+            Self::None => "none",
+        }
+    }
+}
+
+/// What a contrast's verdict is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContrastRole {
+    /// Its gates decide the run.
+    Gate,
+    /// Its gates are shown and decide nothing.
+    Reported,
+    /// Its gates are expected to FAIL; if none does, the instrument is broken and the run is invalid.
+    NegativeControl,
+}
+
+/// Caps per attempt. `None` = no cap.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Wall clock of the agent, milliseconds.
+    pub wall_ms: u64,
+    /// Wall clock of the verifier, milliseconds.
+    pub verify_wall_ms: u64,
+    /// Turns of the agent's own loop.
+    pub turns: Option<u32>,
+    /// Requests of any class.
+    pub requests: Option<u32>,
+    /// Input plus output tokens, local count.
+    pub total_tokens: Option<u64>,
+    /// Bytes of stdout plus stderr before the cell is ended.
+    pub output_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            wall_ms: 600_000,
+            verify_wall_ms: 120_000,
+            turns: Some(100),
+            requests: Some(300),
+            total_tokens: None,
+            output_bytes: 16 << 20,
+        }
+    }
+}
+
+/// Who answers model calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Upstream {
+    /// The built-in player of reference plans.
+    Oracle,
+    /// Any endpoint that speaks OpenAI chat completions.
+    OpenaiChat {
+        /// Base URL up to and including the version part, e.g. `https://api.deepseek.com/v1`.
+        base_url: String,
+        /// Name of the environment variable that holds the key; none = no key is sent.
+        key_env: Option<String>,
+    },
+}
+
+impl Upstream {
+    /// The word used in files and output.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Oracle => "oracle",
+            Self::OpenaiChat { .. } => "openai-chat",
+        }
+    }
+
+    /// Does the same request always get the same answer?
+    pub fn is_deterministic(&self) -> bool {
+        match self {
+            Self::Oracle => true,
+            Self::OpenaiChat { .. } => false,
+        }
+    }
+}
+
+impl Experiment {
+    /// The arm of this name.
+    pub fn arm(&self, id: &ArmId) -> Option<&Arm> {
+        self.arms.iter().find(|arm| &arm.id == id)
+    }
+
+    /// Is any arm played by an imperfect oracle profile?
+    pub fn has_imperfect_profile(&self) -> bool {
+        self.arms.iter().any(|arm| arm.profile.kind != ProfileKind::Perfect)
+    }
+}
+
+impl Arm {
+    /// The factors in which two arms differ.
+    pub fn differences(&self, other: &Arm) -> Vec<Factor> {
+        let mut found = Vec::new();
+        if self.agent != other.agent || self.command != other.command {
+            found.push(Factor::Agent);
+        }
+        if self.surface != other.surface {
+            found.push(Factor::Surface);
+        }
+        if self.model != other.model {
+            found.push(Factor::Model);
+        }
+        if self.settings != other.settings {
+            found.push(Factor::Settings);
+        }
+        if self.profile != other.profile {
+            found.push(Factor::OracleProfile);
+        }
+        found
+    }
+}

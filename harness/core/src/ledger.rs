@@ -1,0 +1,192 @@
+//! What a surface costs, read off the wire of one attempt.
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Sha256Hex;
+use crate::invocation::WireKind;
+
+/// Provider usage in one normal form: input includes cached, output includes reasoning. Null = not said, never zero.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Input tokens, cached ones included.
+    pub input_tokens: Option<u64>,
+    /// Of these, read from the provider's cache.
+    pub cached_input_tokens: Option<u64>,
+    /// Output tokens, reasoning included.
+    pub output_tokens: Option<u64>,
+    /// Of these, reasoning.
+    pub reasoning_tokens: Option<u64>,
+}
+
+/// Bytes and tokens of one part of a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Size {
+    /// Bytes as sent.
+    pub bytes: u64,
+    /// Tokens by the experiment's tokenizer.
+    pub tokens: u64,
+}
+
+/// The tools of a request as a whole.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolsSize {
+    /// Entries of the tools array.
+    pub entries: u32,
+    /// Functions that the model can call.
+    pub callable: u32,
+    /// Bytes of the minified JSON of all tool definitions.
+    pub bytes: u64,
+    /// Tokens of the same.
+    pub tokens: u64,
+}
+
+/// The first request of an attempt that carries tools (or, without tools, the first agent turn).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FirstRequest {
+    /// Its number in the attempt, from 1.
+    pub request: u32,
+    /// The API.
+    pub wire: WireKind,
+    /// The model id asked for.
+    pub model: String,
+    /// Whole body.
+    pub body_bytes: u64,
+    /// Tokens of the whole body's JSON.
+    pub body_tokens: u64,
+    /// Plain text of system, developer and instruction parts, wherever they stand.
+    pub system: Size,
+    /// The same by role.
+    pub system_by_role: Vec<(String, Size)>,
+    /// JSON of all other messages.
+    pub messages: Size,
+    /// All tool definitions.
+    pub tools: ToolsSize,
+    /// Digest of the body's bytes.
+    pub raw_sha256: Sha256Hex,
+    /// Digest with volatile fields dropped.
+    pub semantic_sha256: Sha256Hex,
+}
+
+/// One tool over an attempt: what it cost and whether it was used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolEntry {
+    /// Name as offered.
+    pub name: String,
+    /// Namespace, where the wire has them.
+    pub namespace: Option<String>,
+    /// `function`, `custom`, `hosted`, …
+    pub kind: String,
+    /// `direct`, `deferred`, …, as far as the request shows it.
+    pub exposure: String,
+    /// Where its definition stood: `tools`, `input_item`, `system`, `message`, `description`.
+    pub r#where: String,
+    /// Bytes of its description text.
+    pub description_bytes: u64,
+    /// Tokens of its description text.
+    pub description_tokens: u64,
+    /// Bytes of its schema's JSON.
+    pub schema_bytes: u64,
+    /// Tokens of its schema's JSON.
+    pub schema_tokens: u64,
+    /// Bytes of its whole definition's JSON.
+    pub bytes: u64,
+    /// Tokens of its whole definition's JSON.
+    pub tokens: u64,
+    /// Times called by the model.
+    pub calls: u32,
+    /// Of these, refused or failed; null = unknown for this agent.
+    pub errors: Option<u32>,
+    /// Turn at which it was first offered, from 1.
+    pub first_offered_turn: u32,
+    /// Turn at which it was first called.
+    pub first_called_turn: Option<u32>,
+}
+
+/// One turn of the agent's own loop.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnEntry {
+    /// From 1.
+    pub turn: u32,
+    /// Number of its request in the attempt.
+    pub request: u32,
+    /// Input tokens: the provider's where said, else the local count.
+    pub input_tokens: u64,
+    /// Cached ones, where said.
+    pub cached_input_tokens: Option<u64>,
+    /// Output tokens: the provider's where said, else the local count.
+    pub output_tokens: u64,
+    /// Callable tools offered.
+    pub tools_callable: u32,
+    /// Digest of the tool definitions.
+    pub surface_sha256: Sha256Hex,
+    /// Names of the tools called.
+    pub calls: Vec<String>,
+    /// Milliseconds from the request's last byte to the response's last byte.
+    pub wait_ms: f64,
+}
+
+/// A group or set of tools made callable during the attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Load {
+    /// Capability group; null when the wire does not show it.
+    pub group: Option<String>,
+    /// Tools that appeared.
+    pub tools: Vec<String>,
+    /// Turn whose request first offered them.
+    pub turn: u32,
+    /// Turn at which one of them was first called.
+    pub first_call_turn: Option<u32>,
+    /// Was one of them called at all?
+    pub needed: bool,
+}
+
+/// How tokens were counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenBasis {
+    /// `provider`, `rendered` or `json`.
+    pub basis: String,
+    /// `complete`, `lower_bound` or `none`.
+    pub completeness: String,
+    /// Who counted.
+    pub tokenizer: TokenizerIdentity,
+}
+
+/// A tokenizer, exactly.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenizerIdentity {
+    /// Vocabulary name.
+    pub name: String,
+    /// Crate that encodes.
+    #[serde(rename = "crate")]
+    pub package: String,
+    /// Its version.
+    pub version: String,
+    /// Digest that identifies the vocabulary.
+    pub vocabulary_sha256: Sha256Hex,
+}
+
+/// How the oracle played.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OracleEvidence {
+    /// Steps of the plan that were played to their end.
+    pub steps_played: u32,
+    /// Steps of the plan.
+    pub steps: u32,
+    /// Actions played through a tool that is not of their kind.
+    pub substitutions: Vec<Substitution>,
+    /// What the profile did to this cell; null = it played perfectly.
+    pub fault: Option<String>,
+}
+
+/// One action played through a tool that is not of its kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Substitution {
+    /// Step of the plan, from 1.
+    pub step: u32,
+    /// Kind of action.
+    pub action: String,
+    /// Tool that played it.
+    pub tool: String,
+    /// Why: `not_offered` or `refused`.
+    pub why: String,
+}

@@ -1,0 +1,49 @@
+//! The lexicon: how an abstract action is played through the tools that a request really offers. Data, hashed into
+//! the lock, because the order of preference decides the cost metrics.
+
+use serde::{Deserialize, Serialize};
+
+use crate::action::ActionKind;
+use crate::digest::Sha256Hex;
+
+/// How one agent's tools play the actions of a plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Lexicon {
+    /// Its name (the file's stem).
+    pub name: String,
+    /// Rules in order of preference within each kind of action.
+    pub rules: Vec<LexiconRule>,
+    /// How a deferred tool is made callable, where the surface has such a way.
+    pub discovery: Option<DiscoveryRule>,
+    /// Beginnings of a tool result that mean "the call was refused or failed". Empty = nothing is known about errors.
+    pub error_prefixes: Vec<String>,
+    /// Digest of the file.
+    pub sha256: Sha256Hex,
+}
+
+/// One way to play one kind of action.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LexiconRule {
+    /// The kind of action.
+    pub action: ActionKind,
+    /// Exact name of the tool as the request offers it.
+    pub tool: String,
+    /// Arguments as JSON with placeholders: a string that is exactly `{path}` becomes the value with its type; inside a
+    /// longer string it becomes text; `{path|sh}` is quoted for a POSIX shell; a key whose value is `{offset?}` is left
+    /// out when the action does not say it. Names: command, path, offset, limit, content, old, new, whole, pattern.
+    pub arguments: serde_json::Value,
+    /// Is this not the tool of the action's own kind (an edit played by writing the whole file, a search by the shell)?
+    /// Each substitution is recorded.
+    pub substitution: bool,
+    /// Capability group that must be loaded first where the tool is not offered at once.
+    pub group: Option<String>,
+}
+
+/// The tool by which a group is loaded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DiscoveryRule {
+    /// Exact name of the gateway tool.
+    pub tool: String,
+    /// Arguments that load `{group}`.
+    pub load_arguments: serde_json::Value,
+}

@@ -1,0 +1,175 @@
+//! Metrics: numbers read off a cell record, each with unit, direction and nature.
+
+use serde::{Deserialize, Serialize};
+
+/// A number read off a cell record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Share of cells that the verifier passed. Not a cost: compared by difference.
+    PassRate,
+    /// Local count over the whole body of the first request.
+    FirstRequestTokens,
+    /// Input tokens over the cell, cached ones included.
+    InputTokens,
+    /// Of these, served from the provider's cache.
+    CachedInputTokens,
+    /// Output tokens over the cell, reasoning included.
+    OutputTokens,
+    /// Of these, reasoning.
+    ReasoningTokens,
+    /// Input plus output.
+    TotalTokens,
+    /// Requests of every class.
+    Requests,
+    /// Model responses in the agent's own loop.
+    Turns,
+    /// Calls of tools by the model.
+    ToolCalls,
+    /// Calls of tools by other tools (code mode).
+    NestedToolCalls,
+    /// Tool calls that were refused or failed.
+    ToolErrors,
+    /// Child agents started.
+    Subagents,
+    /// Context compactions.
+    Compactions,
+    /// Capability groups or tools loaded.
+    Loads,
+    /// Attempts on anything beyond the cell's root.
+    OutsideAccesses,
+    /// Requests repeated by the recorder after an upstream fault.
+    Retries,
+    /// Changes of the tool surface after the first request.
+    SurfaceChanges,
+    /// Exec to exit of the agent.
+    WallMs,
+    /// Cost by the experiment's price card.
+    CostUsd,
+}
+
+/// Which way is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// Less is better.
+    Lower,
+    /// More is better.
+    Higher,
+}
+
+/// What a metric is, as the lock pre-registers it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetricNature {
+    /// Unit of the number.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub direction: Direction,
+    /// Must repeats of one arm on one task agree exactly under a stochastic upstream too?
+    pub deterministic: bool,
+    /// Is it cut off when a limit ends the cell?
+    pub censorable: bool,
+}
+
+impl Metric {
+    /// Every metric, in the order of reports.
+    pub const ALL: [Metric; 20] = [
+        Metric::PassRate,
+        Metric::FirstRequestTokens,
+        Metric::InputTokens,
+        Metric::CachedInputTokens,
+        Metric::OutputTokens,
+        Metric::ReasoningTokens,
+        Metric::TotalTokens,
+        Metric::Requests,
+        Metric::Turns,
+        Metric::ToolCalls,
+        Metric::NestedToolCalls,
+        Metric::ToolErrors,
+        Metric::Subagents,
+        Metric::Compactions,
+        Metric::Loads,
+        Metric::OutsideAccesses,
+        Metric::Retries,
+        Metric::SurfaceChanges,
+        Metric::WallMs,
+        Metric::CostUsd,
+    ];
+
+    /// The key in files and output.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::PassRate => "pass_rate",
+            Self::FirstRequestTokens => "first_request_tokens",
+            Self::InputTokens => "input_tokens",
+            Self::CachedInputTokens => "cached_input_tokens",
+            Self::OutputTokens => "output_tokens",
+            Self::ReasoningTokens => "reasoning_tokens",
+            Self::TotalTokens => "total_tokens",
+            Self::Requests => "requests",
+            Self::Turns => "turns",
+            Self::ToolCalls => "tool_calls",
+            Self::NestedToolCalls => "nested_tool_calls",
+            Self::ToolErrors => "tool_errors",
+            Self::Subagents => "subagents",
+            Self::Compactions => "compactions",
+            Self::Loads => "loads",
+            Self::OutsideAccesses => "outside_accesses",
+            Self::Retries => "retries",
+            Self::SurfaceChanges => "surface_changes",
+            Self::WallMs => "wall_ms",
+            Self::CostUsd => "cost_usd",
+        }
+    }
+
+    /// The metric of this key.
+    pub fn from_key(key: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|metric| metric.key() == key)
+    }
+
+    /// Unit, direction and nature.
+    pub fn nature(self) -> MetricNature {
+        let (unit, direction, deterministic, censorable) = match self {
+            Self::PassRate => ("fraction", Direction::Higher, false, false),
+            Self::FirstRequestTokens => ("tokens", Direction::Lower, true, false),
+            Self::InputTokens
+            | Self::CachedInputTokens
+            | Self::OutputTokens
+            | Self::ReasoningTokens
+            | Self::TotalTokens => ("tokens", Direction::Lower, false, true),
+            Self::Requests
+            | Self::Turns
+            | Self::ToolCalls
+            | Self::NestedToolCalls
+            | Self::ToolErrors
+            | Self::Subagents
+            | Self::Compactions
+            | Self::Loads
+            | Self::OutsideAccesses
+            | Self::Retries
+            | Self::SurfaceChanges => ("count", Direction::Lower, false, true),
+            Self::WallMs => ("ms", Direction::Lower, false, true),
+            Self::CostUsd => ("usd", Direction::Lower, false, true),
+        };
+        MetricNature { unit, direction, deterministic, censorable }
+    }
+}
+
+impl std::fmt::Display for Metric {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.key())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_what_serde_writes_and_are_read_back() {
+        for metric in Metric::ALL {
+            assert_eq!(serde_json::to_value(metric).unwrap(), metric.key());
+            assert_eq!(Metric::from_key(metric.key()), Some(metric));
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Tokenizers: counts with their basis.

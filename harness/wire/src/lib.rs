@@ -1,0 +1,1 @@
+//! The model APIs as they are on the wire: read, write, stream.

@@ -1,0 +1,1 @@
+//! Workspace, policy, launcher, evidence; one mechanism a file.

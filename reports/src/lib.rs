@@ -1,0 +1,1 @@
+//! Pairing, analysis, gates, rendering: from the journal alone.

@@ -1,0 +1,1 @@
+//! Task format, verifier.
