@@ -1,1 +1,54 @@
-fn main() {}
+//! `bench`: does this tool surface cost more than it is worth, for this model, on these tasks?
+//!
+//! Options in, exit code out. Hidden subcommands, which live behind the walls, are dispatched before options are read
+//! and before any runtime or thread exists.
+
+mod commands;
+mod exit;
+mod front;
+mod means;
+mod options;
+mod progress;
+mod say;
+mod source;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::exit::Failure;
+use crate::options::{Command, Options};
+
+fn main() -> ExitCode {
+    let mut args = std::env::args_os().skip(1);
+    match args.next().as_deref().and_then(|first| first.to_str()) {
+        Some("sandbox-exec") => return bench_isolation::sandbox_exec_main(),
+        Some("agent") => return bench_agent::agent_main(args),
+        Some(_) | None => {}
+    }
+    let options = Options::parse();
+    match dispatch(&options.command) {
+        Ok(exit) => exit.into(),
+        Err(failure) => report(&failure),
+    }
+}
+
+fn dispatch(command: &Command) -> Result<exit::Exit, Failure> {
+    match command {
+        Command::Run(options) => commands::run::run(options),
+        Command::Plan(options) => commands::plan::plan(options),
+        Command::Surface(options) => commands::surface::surface(options),
+        Command::Report(options) => commands::report::report(options),
+        Command::Gate(options) => commands::report::gate(options),
+        Command::Show(options) => commands::show::show(options),
+        Command::Verify(options) => commands::verify::verify(options),
+        Command::Init(options) => commands::init::init(options),
+        Command::Schema => commands::init::schema(),
+        Command::Doctor(options) => commands::doctor::doctor(options),
+    }
+}
+
+fn report(failure: &Failure) -> ExitCode {
+    say::complain(&format!("error: {:#}", failure.error));
+    failure.exit.into()
+}

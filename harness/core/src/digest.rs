@@ -32,6 +32,12 @@ impl Sha256Hex {
         Self::of(serde_json::to_vec(value).expect("our own records are valid JSON values"))
     }
 
+    /// A digest made elsewhere; `None` unless it is 64 lower-case hex digits.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let hex = text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        hex.then(|| Self(text.to_owned()))
+    }
+
     /// The 64 hex digits.
     pub fn as_str(&self) -> &str {
         &self.0

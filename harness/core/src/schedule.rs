@@ -29,6 +29,11 @@ impl Cell {
     pub fn id(&self) -> String {
         format!("{}/r{:02}/{}", self.task, self.repeat, self.arm)
     }
+
+    /// `task/r01`: the id of its block.
+    pub fn block_id(&self) -> String {
+        format!("{}/r{:02}", self.task, self.repeat)
+    }
 }
 
 /// One task in one repeat under all arms.

@@ -42,6 +42,9 @@ pub struct CellRecord {
     pub position: u32,
     /// Arms of the block in order of execution.
     pub order: Vec<ArmId>,
+    /// Which execution of the block this attempt belongs to, from 1: a block is run again whole when a cell failed for a
+    /// reason that was not the agent's. Records of earlier rounds are superseded.
+    pub round: u32,
     /// Was the block continued by a later process?
     pub block_split: bool,
     /// From 1.

@@ -1,0 +1,10 @@
+//! One module a command; each reads like what it does.
+
+pub(crate) mod doctor;
+pub(crate) mod init;
+pub(crate) mod plan;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod show;
+pub(crate) mod surface;
+pub(crate) mod verify;

@@ -1,0 +1,162 @@
+//! `bench report` and `bench gate`: everything from journal and lock alone.
+
+use std::path::{Path, PathBuf};
+
+use bench_record::{Lock, RunDir, read_journal};
+use bench_reports::{Analysis, Style};
+
+use crate::exit::{Exit, Failure, OrExit, fail};
+use crate::front;
+use crate::options::{GateOptions, InconclusiveAs, ReportOptions};
+use crate::say;
+
+/// Where the published table stands in a page.
+const OPENING: &str = "<!-- bench:table -->";
+const CLOSING: &str = "<!-- /bench:table -->";
+
+/// What is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// The terminal table.
+    Table,
+    /// report.md.
+    Markdown,
+    /// analysis.json.
+    Json,
+}
+
+/// `bench report`.
+pub(crate) fn report(options: &ReportOptions) -> Result<Exit, Failure> {
+    let dir = run_dir(options.run.as_deref())?;
+    let analysis = analyse(&dir)?;
+    if let Some(page) = &options.splice {
+        return splice(page, &analysis);
+    }
+    if let Some(page) = &options.check {
+        return check(page, &analysis);
+    }
+    write_reports(&dir, &analysis)?;
+    show(&analysis, shown(options));
+    Ok(Exit::Good)
+}
+
+fn shown(options: &ReportOptions) -> Shown {
+    if options.markdown {
+        Shown::Markdown
+    } else if options.json {
+        Shown::Json
+    } else {
+        Shown::Table
+    }
+}
+
+/// `bench gate`.
+pub(crate) fn gate(options: &GateOptions) -> Result<Exit, Failure> {
+    show_run(&run_dir(options.run.as_deref())?, Shown::Table, options.inconclusive_as)
+}
+
+/// Analyses a run, writes its reports, prints one and returns the exit code of its verdict.
+pub(crate) fn show_run(dir: &Path, shown: Shown, inconclusive_as: Option<InconclusiveAs>) -> Result<Exit, Failure> {
+    let analysis = analyse(dir)?;
+    write_reports(dir, &analysis)?;
+    show(&analysis, shown);
+    say::complain(&format!("report: {}", dir.join("report/report.md").display()));
+    let exit = Exit::of_analysis(analysis.overall.exit_code);
+    Ok(match (exit, inconclusive_as) {
+        (Exit::Inconclusive, Some(InconclusiveAs::Pass)) => Exit::Good,
+        (Exit::Inconclusive, Some(InconclusiveAs::Fail)) => Exit::GateFailed,
+        (exit, _) => exit,
+    })
+}
+
+fn show(analysis: &Analysis, shown: Shown) {
+    match shown {
+        Shown::Table => {
+            let style = Style { width: front::columns(), colour: front::colour() };
+            say::raw(bench_reports::summary(analysis, style).as_bytes());
+        }
+        Shown::Markdown => say::raw(bench_reports::markdown(analysis).as_bytes()),
+        Shown::Json => say::raw(analysis.to_json().as_bytes()),
+    }
+}
+
+/// The run that is meant: the one named, or the newest below `runs/`.
+pub(crate) fn run_dir(asked: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(dir) = asked {
+        return Ok(dir.to_owned());
+    }
+    let newest = std::fs::read_dir("runs")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.join("lock.json").is_file())
+        .max_by_key(|path| std::fs::metadata(path.join("lock.json")).and_then(|m| m.modified()).ok());
+    match newest {
+        Some(dir) => Ok(dir),
+        None => fail(Exit::Usage, "no run below runs/; name a run directory, or make one with `bench run`"),
+    }
+}
+
+/// Analyses a run from its journal and lock.
+pub(crate) fn analyse(dir: &Path) -> Result<Analysis, Failure> {
+    let run = RunDir::open(dir).or_exit(Exit::Usage)?;
+    let lock = Lock::read(&run.lock()).or_exit(Exit::Usage)?;
+    let records = match run.journal().exists() {
+        true => read_journal(&run.journal()).or_exit(Exit::Environment)?.0,
+        false => Vec::new(),
+    };
+    bench_reports::analyse(&lock, &records).or_exit(Exit::Ours)
+}
+
+fn write_reports(dir: &Path, analysis: &Analysis) -> Result<(), Failure> {
+    let report = dir.join("report");
+    let write = |name: &str, text: &str| {
+        let path = report.join(name);
+        std::fs::write(&path, text)
+            .map_err(|e| anyhow::anyhow!("report {}: {e}; mend the permissions or free the disk", path.display()))
+    };
+    std::fs::create_dir_all(&report)
+        .map_err(|e| anyhow::anyhow!("report directory {}: {e}", report.display()))
+        .and_then(|()| write("report.md", &bench_reports::markdown(analysis)))
+        .and_then(|()| write("analysis.json", &analysis.to_json()))
+        .or_exit(Exit::Environment)
+}
+
+fn splice(page: &Path, analysis: &Analysis) -> Result<Exit, Failure> {
+    let text = read_page(page)?;
+    let (before, _, after) = parts(page, &text)?;
+    let table = bench_reports::table(analysis);
+    std::fs::write(page, format!("{before}{OPENING}\n{table}{CLOSING}{after}"))
+        .map_err(|e| anyhow::anyhow!("page {}: {e}", page.display()))
+        .or_exit(Exit::Environment)?;
+    Ok(Exit::Good)
+}
+
+fn check(page: &Path, analysis: &Analysis) -> Result<Exit, Failure> {
+    let text = read_page(page)?;
+    let (_, published, _) = parts(page, &text)?;
+    if published == format!("\n{}", bench_reports::table(analysis)) {
+        return Ok(Exit::Good);
+    }
+    fail(
+        Exit::Stale,
+        format!("the result table in {} is out of date; renew it with `bench report --splice {}`", page.display(), page.display()),
+    )
+}
+
+fn read_page(page: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(page).map_err(|e| anyhow::anyhow!("page {}: {e}", page.display())).or_exit(Exit::Usage)
+}
+
+fn parts<'a>(page: &Path, text: &'a str) -> Result<(&'a str, &'a str, &'a str), Failure> {
+    let found = text
+        .split_once(OPENING)
+        .and_then(|(before, rest)| rest.split_once(CLOSING).map(|(table, after)| (before, table, after)));
+    match found {
+        Some(parts) => Ok(parts),
+        None => fail(
+            Exit::Usage,
+            format!("page {} has no place for the table; put the lines {OPENING} and {CLOSING} into it", page.display()),
+        ),
+    }
+}

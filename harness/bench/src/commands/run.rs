@@ -1,0 +1,204 @@
+//! `bench run`: the main job in a few steps.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bench_core::{Clock as _, RunEvent, SystemClock};
+use bench_record::{HeldLock, Journal, Lock, RunDir, lock_difference};
+use bench_runner::{Harness, Progress, Run, RunEnd, StopWish, Ticket, salvage};
+
+use crate::commands::report::{self, Shown};
+use crate::exit::{Exit, Failure, OrExit, fail};
+use crate::means::{Means, require_isolation, runtime};
+use crate::options::RunOptions;
+use crate::source::{ExperimentText, Source};
+use crate::{progress, say};
+
+/// Plan, run what the journal does not hold yet, report, exit by verdict.
+pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
+    let source = Source::open(ExperimentText::read(options.file.as_deref())?, &options.places)?;
+    require_isolation(&source.plan)?;
+    let place = choose_run_dir(&source, options)?;
+    if let Place::Finished(dir) = &place {
+        say::complain(&format!("{}: every cell is settled, nothing to do (--new starts another run)", dir.display()));
+        return report::show_run(dir, Shown::Table, options.inconclusive_as);
+    }
+    let run_dir = RunDir::create(place.path()).or_exit(Exit::Usage)?;
+    let _held = HeldLock::take(run_dir.root()).or_exit(Exit::Environment)?;
+    let means = Means::ready(&source, &absolute(run_dir.root()))?;
+    keep_plan(&source, &run_dir, &place)?;
+    let events = progress::listeners(options.quiet, options.events.as_deref())?;
+    let end = runtime()?.block_on(async {
+        let harness = means.attach(&source, run_dir.clone(), events).await?;
+        go(source, harness, options.jobs.into()).await
+    })?;
+    let exit = report::show_run(run_dir.root(), Shown::Table, options.inconclusive_as)?;
+    Ok(match end {
+        RunEnd::Complete => exit,
+        RunEnd::Stopped => Exit::Interrupted,
+    })
+}
+
+/// Where the run lies, and whether it was begun before.
+enum Place {
+    New(PathBuf),
+    Unfinished(PathBuf),
+    Finished(PathBuf),
+}
+
+impl Place {
+    fn path(&self) -> &Path {
+        match self {
+            Self::New(path) | Self::Unfinished(path) | Self::Finished(path) => path,
+        }
+    }
+}
+
+fn choose_run_dir(source: &Source, options: &RunOptions) -> Result<Place, Failure> {
+    if let Some(dir) = &options.output {
+        return named_run_dir(source, dir, options.new);
+    }
+    let name = source.experiment().name.as_str();
+    let root = Path::new("runs");
+    let mut newest_difference = None;
+    if !options.new {
+        for dir in runs_of(root, name) {
+            match begun(source, &dir) {
+                Begun::Same { finished: false } => return Ok(Place::Unfinished(dir)),
+                Begun::Same { finished: true } => return Ok(Place::Finished(dir)),
+                Begun::Other(difference) => {
+                    newest_difference.get_or_insert((dir, difference));
+                }
+                Begun::NotARun => {}
+            }
+        }
+    }
+    if let Some((dir, difference)) = newest_difference {
+        say::complain(&format!("{} differs in {difference}; starting another run", dir.display()));
+    }
+    let stamp: String =
+        SystemClock::default().now_utc().chars().filter(|c| !matches!(c, '-' | ':')).take(15).collect();
+    let fresh = (1..).map(|n| {
+        let suffix = if n == 1 { String::new() } else { format!("-{n}") };
+        root.join(format!("{name}-{stamp}Z{suffix}"))
+    });
+    let dir = fresh.into_iter().find(|dir| !dir.exists());
+    Ok(Place::New(dir.unwrap_or_else(|| root.join(name))))
+}
+
+fn named_run_dir(source: &Source, dir: &Path, new: bool) -> Result<Place, Failure> {
+    match begun(source, dir) {
+        Begun::NotARun => Ok(Place::New(dir.to_owned())),
+        Begun::Same { .. } | Begun::Other(_) if new => fail(
+            Exit::Usage,
+            format!("run directory {} already holds a run; name another with -o, or leave --new out", dir.display()),
+        ),
+        Begun::Same { finished: true } => Ok(Place::Finished(dir.to_owned())),
+        Begun::Same { finished: false } => Ok(Place::Unfinished(dir.to_owned())),
+        Begun::Other(difference) => fail(
+            Exit::Usage,
+            format!(
+                "run directory {} holds a run that differs in {difference}; name another directory with -o, or restore what changed",
+                dir.display()
+            ),
+        ),
+    }
+}
+
+enum Begun {
+    NotARun,
+    Same { finished: bool },
+    Other(String),
+}
+
+fn begun(source: &Source, dir: &Path) -> Begun {
+    let run = match RunDir::open(dir) {
+        Ok(run) => run,
+        Err(_) => return Begun::NotARun,
+    };
+    let Ok(lock) = Lock::read(&run.lock()) else { return Begun::NotARun };
+    if let Some(difference) = lock_difference(&lock, &source.plan.lock) {
+        return Begun::Other(difference);
+    }
+    let records = bench_record::read_journal(&run.journal()).map(|(records, _)| records).unwrap_or_default();
+    let settled = Progress::of(&records).settled_cells(&source.plan);
+    Begun::Same { finished: settled as usize == source.plan.schedule.len() }
+}
+
+/// Run directories of an experiment, newest first.
+fn runs_of(root: &Path, experiment: &str) -> Vec<PathBuf> {
+    let prefix = format!("{experiment}-2");
+    let Ok(entries) = std::fs::read_dir(root) else { return Vec::new() };
+    let mut dirs: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.starts_with(&prefix)))
+        .collect();
+    dirs.sort();
+    dirs.reverse();
+    dirs
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// Experiment file and lock, before the first cell.
+fn keep_plan(source: &Source, run_dir: &RunDir, place: &Place) -> Result<(), Failure> {
+    match place {
+        Place::Finished(_) => Ok(()),
+        Place::Unfinished(dir) => {
+            say::complain(&format!("continuing {} (--new starts another run)", dir.display()));
+            Ok(())
+        }
+        Place::New(_) => {
+            let path = run_dir.experiment();
+            std::fs::write(&path, &source.text)
+                .map_err(|e| anyhow::anyhow!("{}: {e}; choose another place with -o DIR", path.display()))
+                .or_exit(Exit::Usage)?;
+            source.plan.lock.write(&run_dir.lock()).or_exit(Exit::Usage)
+        }
+    }
+}
+
+async fn go(source: Source, harness: Harness, jobs: usize) -> Result<RunEnd, Failure> {
+    let plan = Arc::new(source.plan);
+    let harness = Arc::new(harness);
+    let (mut journal, mut records, _) =
+        Journal::open(&harness.run_dir.journal()).or_exit(Exit::Environment)?;
+    for (cell, attempt) in salvage(&plan, harness.run_dir.root(), &records) {
+        let order = plan.schedule.blocks.iter().find(|b| b.task == cell.task && b.repeat == cell.repeat);
+        let ticket = Ticket {
+            round: records.iter().filter(|r| r.block == cell.block_id()).map(|r| r.round).max().unwrap_or(1),
+            order: order.map(|block| block.order.clone()).unwrap_or_default(),
+            block_split: true,
+            cell,
+            attempt,
+        };
+        let record = bench_runner::evidence::interrupted_record(&plan, &harness, &ticket);
+        journal.append(&record).or_exit(Exit::Environment)?;
+        records.push(record);
+    }
+    let progress = Progress::of(&records);
+    let run = harness.run_dir.root().display().to_string();
+    harness.events.emit(&RunEvent::RunStarted {
+        run: run.clone(),
+        cells: plan.schedule.len() as u32,
+        settled: progress.settled_cells(&plan),
+    });
+    let stop = Arc::new(StopWish::default());
+    tokio::spawn(listen_for_interrupts(stop.clone()));
+    let end = bench_runner::run(Run { plan, harness: harness.clone(), progress, journal, stop, jobs })
+        .await
+        .or_exit(Exit::Environment)?;
+    harness.events.emit(&RunEvent::RunEnded { run });
+    Ok(end)
+}
+
+async fn listen_for_interrupts(stop: Arc<StopWish>) {
+    while tokio::signal::ctrl_c().await.is_ok() {
+        match stop.raise() {
+            1 => say::complain("stopping: the cells in flight are finished first; press again to kill them"),
+            _ => say::complain("killing the cells in flight; the same command continues the run"),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! `bench show`: a run's cells, one cell, why it ended, one request byte for byte.
+
+use std::fmt::Write as _;
+
+use bench_record::{CellRecord, RequestIndex, RunDir, read_journal};
+
+use crate::commands::report::analyse;
+use crate::exit::{Exit, Failure, OrExit, fail};
+use crate::front;
+use crate::options::ShowOptions;
+use crate::say;
+
+/// Shows a run or a cell of it.
+pub(crate) fn show(options: &ShowOptions) -> Result<Exit, Failure> {
+    let run = RunDir::open(&options.run).or_exit(Exit::Usage)?;
+    let (records, _) = read_journal(&run.journal()).or_exit(Exit::Usage)?;
+    let Some(cell) = &options.cell else {
+        return show_run(options, &records);
+    };
+    let record = find(&records, cell, options.attempt)?;
+    if let Some(number) = options.request {
+        return show_request(options, &run, record, number);
+    }
+    let text = if options.json {
+        serde_json::to_string_pretty(record).expect("a record is a JSON value") + "\n"
+    } else if options.why {
+        why(record, &records)
+    } else {
+        describe(record)
+    };
+    say::raw(say::harmless(&text).as_bytes());
+    Ok(Exit::Good)
+}
+
+fn show_run(options: &ShowOptions, records: &[CellRecord]) -> Result<Exit, Failure> {
+    let analysis = analyse(&options.run)?;
+    if options.json {
+        say::raw(analysis.to_json().as_bytes());
+        return Ok(Exit::Good);
+    }
+    let mut text = String::new();
+    let width = records.iter().map(|r| r.cell_id().len()).max().unwrap_or(4).max(4);
+    let _ = writeln!(text, "{:<width$}  try  {:<10}  {:<18}  turns  tokens", "cell", "verdict", "ending");
+    for record in records {
+        let _ = writeln!(
+            text,
+            "{:<width$}  {:>3}  {:<10}  {:<18}  {:>5}  {:>6}",
+            record.cell_id(),
+            record.attempt,
+            verdict_word(record),
+            record.ending.kind,
+            number(record.metrics.turns),
+            number(record.metrics.total_tokens),
+        );
+    }
+    say::raw(say::harmless(&text).as_bytes());
+    let style = bench_reports::Style { width: front::columns(), colour: front::colour() };
+    say::raw(bench_reports::summary(&analysis, style).as_bytes());
+    Ok(Exit::Good)
+}
+
+fn find<'a>(records: &'a [CellRecord], cell: &str, attempt: Option<u32>) -> Result<&'a CellRecord, Failure> {
+    let of_cell = records.iter().filter(|record| record.cell_id() == cell);
+    let found = match attempt {
+        Some(attempt) => of_cell.clone().find(|record| record.attempt == attempt),
+        None => of_cell.clone().max_by_key(|record| record.attempt),
+    };
+    match found {
+        Some(record) => Ok(record),
+        None if of_cell.clone().next().is_some() => {
+            let attempts: Vec<String> = of_cell.map(|r| r.attempt.to_string()).collect();
+            fail(Exit::Usage, format!("cell {cell:?} has attempts {}, not {}", attempts.join(", "), attempt.unwrap_or_default()))
+        }
+        None => fail(
+            Exit::Usage,
+            format!("no cell {cell:?} in this run; cells are named task/r01/arm, `bench show RUN` lists them"),
+        ),
+    }
+}
+
+fn show_request(options: &ShowOptions, run: &RunDir, record: &CellRecord, request: u32) -> Result<Exit, Failure> {
+    let index = RequestIndex::read(&run.root().join(&record.dir)).or_exit(Exit::Usage)?;
+    let Some(entry) = index.records().iter().find(|entry| entry.request == request) else {
+        return fail(
+            Exit::Usage,
+            format!("{} made {} requests, there is no request {request}", record.cell_id(), index.records().len()),
+        );
+    };
+    let bytes = match options.response {
+        true => index.response(request).or_exit(Exit::Usage)?,
+        false => index.body(request).or_exit(Exit::Usage)?,
+    };
+    if options.raw {
+        say::raw(&bytes);
+        return Ok(Exit::Good);
+    }
+    let head = serde_json::to_string_pretty(entry).expect("a request record is a JSON value");
+    let body = serde_json::from_slice::<serde_json::Value>(&bytes)
+        .and_then(|value| serde_json::to_string_pretty(&value))
+        .unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into_owned());
+    say::line(&say::harmless(&format!("{head}\n\n{body}")));
+    Ok(Exit::Good)
+}
+
+fn why(record: &CellRecord, records: &[CellRecord]) -> String {
+    let ending = &record.ending;
+    let mut text = format!("{} attempt {}: ending {}", record.cell_id(), record.attempt, ending.kind);
+    if let Some(limit) = &ending.limit {
+        let _ = write!(text, ", limit {} = {} {}", limit.name, limit.value, limit.unit);
+    }
+    let _ = writeln!(text, ", blame {}", word(&ending.blame));
+    if let Some(detail) = &ending.detail {
+        let _ = writeln!(text, "  {detail}");
+    }
+    if let Some(code) = ending.exit_code {
+        let _ = writeln!(text, "  exit code {code}");
+    }
+    if let Some(signal) = ending.signal {
+        let _ = writeln!(text, "  signal {signal}");
+    }
+    let row = ending.disposition();
+    let _ = writeln!(
+        text,
+        "  so: {}; counts {}; {}",
+        if row.verified { "verified" } else { "not verified" },
+        counting_words(row.counting),
+        match row.rerun {
+            bench_core::Rerun::No => "not run again",
+            bench_core::Rerun::BlockOnce => "its block is run again once",
+        }
+    );
+    let _ = writeln!(text, "  verdict {}", verdict_word(record));
+    for check in &record.checks {
+        let _ = writeln!(text, "  check {}: {}", check.name, if check.passed { "passed" } else { "failed" });
+    }
+    if let Some(oracle) = &record.oracle {
+        let _ = writeln!(text, "  oracle played {} of {} steps", oracle.steps_played, oracle.steps);
+        if let Some(fault) = &oracle.fault {
+            let _ = writeln!(text, "  profile: {fault}");
+        }
+        for s in &oracle.substitutions {
+            let _ = writeln!(text, "  step {}: {} played through {} ({})", s.step, s.action, s.tool, s.why);
+        }
+    }
+    for other in records.iter().filter(|r| r.cell_id() == record.cell_id() && r.attempt != record.attempt) {
+        let _ = writeln!(text, "  attempt {}: {}", other.attempt, other.ending.kind);
+    }
+    let _ = writeln!(text, "  evidence: {}", record.dir);
+    text
+}
+
+fn counting_words(counting: bench_core::Counting) -> &'static str {
+    match counting {
+        bench_core::Counting::AsGraded => "as graded",
+        bench_core::Counting::AsFailed => "as failed",
+        bench_core::Counting::HarnessInvalid => "as harness-invalid: its block leaves every metric",
+        bench_core::Counting::Missing => "as missing",
+    }
+}
+
+fn describe(record: &CellRecord) -> String {
+    let mut text = why(record, &[]);
+    if let Some(first) = &record.first_request {
+        let _ = writeln!(
+            text,
+            "\nfirst request: {} bytes, {} tokens ({}); system {} tokens, {} tools {} tokens",
+            first.body_bytes,
+            first.body_tokens,
+            record.tokens.tokenizer.name,
+            first.system.tokens,
+            first.tools.callable,
+            first.tools.tokens
+        );
+    }
+    let _ = writeln!(text, "\nturn  request  input  output  tools  calls");
+    for turn in &record.turns_series {
+        let _ = writeln!(
+            text,
+            "{:>4}  {:>7}  {:>5}  {:>6}  {:>5}  {}",
+            turn.turn,
+            turn.request,
+            turn.input_tokens,
+            turn.output_tokens,
+            turn.tools_callable,
+            turn.calls.join(", ")
+        );
+    }
+    let _ = writeln!(text, "\ntool             tokens  calls  errors");
+    for tool in &record.tools {
+        let errors = tool.errors.map_or_else(|| "?".to_owned(), |e| e.to_string());
+        let _ = writeln!(text, "{:<15}  {:>6}  {:>5}  {:>6}", tool.name, tool.tokens, tool.calls, errors);
+    }
+    let isolation = &record.isolation;
+    let _ = writeln!(text, "\nisolation {} (missing: {})", isolation.level, isolation.missing.join("; "));
+    text
+}
+
+fn verdict_word(record: &CellRecord) -> &'static str {
+    match record.verdict {
+        Some(bench_record::Verdict::Passed) => "passed",
+        Some(bench_record::Verdict::Failed) => "failed",
+        None => "none",
+    }
+}
+
+fn number(value: Option<u64>) -> String {
+    value.map_or_else(|| "?".to_owned(), |v| v.to_string())
+}
+
+fn word<T: serde::Serialize>(value: &T) -> String {
+    serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+}

@@ -1,0 +1,115 @@
+//! The front doors: environment and machine, read here once and handed on as values.
+
+use std::path::{Path, PathBuf};
+
+use bench_core::Sha256Hex;
+use bench_core::ledger::TokenizerIdentity;
+use bench_record::HarnessIdentity;
+
+/// Programs that cells find; nothing of the caller's own PATH leaks in.
+pub(crate) const CELL_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+
+/// Version and revision of this build.
+pub(crate) fn harness() -> HarnessIdentity {
+    let revision = env!("BENCH_REVISION");
+    HarnessIdentity {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        revision: (!revision.is_empty()).then(|| revision.to_owned()),
+    }
+}
+
+/// Kernel release, or `unknown`.
+pub(crate) fn kernel() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/osrelease").map_or_else(|_| "unknown".to_owned(), |s| s.trim().to_owned())
+}
+
+/// A digest that stands for this machine and does not reveal its name.
+pub(crate) fn host_id() -> String {
+    let identity = ["/etc/machine-id", "/proc/sys/kernel/hostname"]
+        .iter()
+        .find_map(|path| std::fs::read_to_string(path).ok().filter(|text| !text.trim().is_empty()))
+        .unwrap_or_default();
+    Sha256Hex::of(format!("bench host {}", identity.trim())).as_str()[..16].to_owned()
+}
+
+/// Are we root?
+fn is_root() -> bool {
+    bench_isolation::effective_uid() == 0
+}
+
+fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
+}
+
+fn xdg(variable: &str, fallback: &str) -> PathBuf {
+    match std::env::var_os(variable).filter(|dir| Path::new(dir).is_absolute()) {
+        Some(dir) => PathBuf::from(dir),
+        None => home().unwrap_or_else(|| PathBuf::from("/")).join(fallback),
+    }
+}
+
+/// Where cells live while they run.
+pub(crate) fn state_dir(asked: Option<&Path>) -> PathBuf {
+    match asked {
+        Some(dir) => dir.to_owned(),
+        None if is_root() => PathBuf::from("/var/lib/bench"),
+        None => xdg("XDG_STATE_HOME", ".local/state").join("bench"),
+    }
+}
+
+/// Where real agents are installed.
+pub(crate) fn agents_dir(asked: Option<&Path>) -> PathBuf {
+    match asked {
+        Some(dir) => dir.to_owned(),
+        None if is_root() => PathBuf::from("/var/lib/bench/agents"),
+        None => xdg("XDG_DATA_HOME", ".local/share").join("bench/agents"),
+    }
+}
+
+/// Folders that may hold suites, in order: those asked for, `tasks/suites` here and above the binary, and
+/// `share/bench/suites` beside an installed one.
+pub(crate) fn suite_roots(asked: &[PathBuf]) -> Vec<PathBuf> {
+    let mut roots = asked.to_vec();
+    roots.push(PathBuf::from("tasks/suites"));
+    if let Ok(exe) = std::env::current_exe() {
+        for dir in exe.ancestors().skip(1) {
+            roots.push(dir.join("tasks/suites"));
+            roots.push(dir.join("share/bench/suites"));
+        }
+    }
+    let mut found: Vec<PathBuf> = Vec::new();
+    for root in roots.into_iter().filter_map(|root| root.canonicalize().ok()).filter(|root| root.is_dir()) {
+        if !found.contains(&root) {
+            found.push(root);
+        }
+    }
+    found
+}
+
+/// The value of an environment variable that holds a key.
+pub(crate) fn key(variable: &str) -> Option<String> {
+    std::env::var(variable).ok().filter(|key| !key.is_empty())
+}
+
+/// Who counts, in the form that records keep.
+pub(crate) fn tokenizer_identity(counter: &bench_proxy::Counter) -> TokenizerIdentity {
+    let identity = counter.identity();
+    TokenizerIdentity {
+        name: identity.name.to_owned(),
+        package: identity.package.to_owned(),
+        version: identity.version.to_owned(),
+        vocabulary_sha256: Sha256Hex::from_hex(&identity.vocabulary_sha256)
+            .unwrap_or_else(|| Sha256Hex::of(&identity.vocabulary_sha256)),
+    }
+}
+
+/// Columns of the terminal; 80 where there is none.
+pub(crate) fn columns() -> usize {
+    std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).filter(|c| (40..=400).contains(c)).unwrap_or(80)
+}
+
+/// May output be coloured?
+pub(crate) fn colour() -> bool {
+    use std::io::IsTerminal as _;
+    std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) && std::io::stdout().is_terminal()
+}

@@ -1,0 +1,133 @@
+//! The means of a run: launcher, slots, upstream, runtime. Everything that can be refused before the first cell is
+//! refused here, in this order: walls, paths, port, key, upstream.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bench_core::{SystemClock, Upstream as UpstreamRule};
+use bench_isolation::{Launcher, LauncherSeed, Slots};
+use bench_proxy::{OpenaiChat, OracleBook, OracleUpstream, Upstream};
+use bench_record::RunDir;
+use bench_runner::{Events, Harness, RunPlan};
+
+use crate::exit::{Exit, Failure, OrExit, fail};
+use crate::front;
+use crate::source::Source;
+
+/// A run's means before its runtime exists.
+pub(crate) struct Means {
+    seed: LauncherSeed,
+    slots: Slots,
+    upstream: UpstreamMeans,
+    oracle: Arc<OracleBook>,
+}
+
+enum UpstreamMeans {
+    Oracle(Arc<OracleUpstream>),
+    OpenaiChat(Arc<OpenaiChat>),
+}
+
+/// Refuses below the isolation that the experiment asks for.
+pub(crate) fn require_isolation(plan: &RunPlan) -> Result<(), Failure> {
+    let reachable = bench_isolation::reachable();
+    let minimum = plan.experiment.min_isolation;
+    if reachable.level >= minimum {
+        return Ok(());
+    }
+    let remedy = reachable.remedy.unwrap_or_else(|| {
+        format!("set `min-isolation = \"{}\"` in the experiment file if that is enough for you", reachable.level)
+    });
+    fail(
+        Exit::Isolation,
+        format!(
+            "isolation level {minimum} is required and {} is what this machine reaches (missing: {}); {remedy}",
+            reachable.level,
+            reachable.missing.join("; ")
+        ),
+    )
+}
+
+impl Means {
+    /// Everything but the runtime. Starts the launcher, so call it while the process has one thread.
+    pub(crate) fn ready(source: &Source, run_dir: &Path) -> Result<Self, Failure> {
+        let plan = &source.plan;
+        refuse_exposed(plan, run_dir)?;
+        refuse_port_in_use(plan)?;
+        let slots = Slots::open(&source.state_dir).or_exit(Exit::Usage)?;
+        let oracle = Arc::new(OracleBook::default());
+        let upstream = match &plan.experiment.upstream {
+            UpstreamRule::Oracle => UpstreamMeans::Oracle(Arc::new(OracleUpstream::new(
+                oracle.clone(),
+                Arc::new(source.counter.clone()),
+            ))),
+            UpstreamRule::OpenaiChat { base_url, key_env } => {
+                let key = key_env.as_deref().map(read_key).transpose()?;
+                UpstreamMeans::OpenaiChat(Arc::new(OpenaiChat::new(base_url, key).or_exit(Exit::Usage)?))
+            }
+        };
+        let seed = Launcher::start().or_exit(Exit::Environment)?;
+        Ok(Self { seed, slots, upstream, oracle })
+    }
+
+    /// Inside the runtime: the launcher answers, the upstream is reachable.
+    pub(crate) async fn attach(self, source: &Source, run_dir: RunDir, events: Events) -> Result<Harness, Failure> {
+        let launcher = self.seed.attach().or_exit(Exit::Environment)?;
+        let upstream: Arc<dyn Upstream> = match self.upstream {
+            UpstreamMeans::Oracle(oracle) => oracle,
+            UpstreamMeans::OpenaiChat(chat) => {
+                chat.preflight().await.or_exit(Exit::Usage)?;
+                chat
+            }
+        };
+        Ok(Harness {
+            launcher,
+            slots: self.slots,
+            upstream,
+            oracle: self.oracle,
+            counter: Arc::new(source.counter.clone()),
+            clock: Arc::new(SystemClock::default()),
+            events,
+            run_dir,
+        })
+    }
+}
+
+/// The runtime: two workers, since the hot path is one recorder and one cell per block in flight.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().or_exit(Exit::Environment)
+}
+
+fn read_key(variable: &str) -> Result<String, Failure> {
+    match front::key(variable) {
+        Some(key) => Ok(key),
+        None => fail(
+            Exit::Usage,
+            format!(
+                "environment variable {variable} (key `upstream.key-env`) is not set or empty; export {variable}=… before `bench run`"
+            ),
+        ),
+    }
+}
+
+/// A suite or run directory below a path that every cell may read would hand out the answers.
+fn refuse_exposed(plan: &RunPlan, run_dir: &Path) -> Result<(), Failure> {
+    let mut readable = Vec::new();
+    for arm in plan.arms.values() {
+        readable.extend(arm.resolved.readable());
+    }
+    let hidden: Vec<PathBuf> = vec![plan.suite_dir.clone(), run_dir.to_owned()];
+    bench_isolation::refuse_exposed(&hidden, &readable).or_exit(Exit::Usage)
+}
+
+fn refuse_port_in_use(plan: &RunPlan) -> Result<(), Failure> {
+    let Some(port) = plan.experiment.recorder_port else { return Ok(()) };
+    match std::net::TcpListener::bind(("127.0.0.1", port)) {
+        Ok(_) => Ok(()),
+        Err(error) => fail(
+            Exit::Usage,
+            format!(
+                "recorder-port = {port}: cannot listen on 127.0.0.1:{port} ({error}); end what uses it, name another port, or leave the key out for any free one"
+            ),
+        ),
+    }
+}

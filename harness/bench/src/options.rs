@@ -1,0 +1,206 @@
+//! Options, as a person writes them.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Does this tool surface cost more than it is worth, for this model, on these tasks?
+#[derive(Debug, Parser)]
+#[command(name = "bench", version, max_term_width = 100, after_help = "Exit codes: 0 every gate passed, 1 a gate failed, 2 usage, 3 inconclusive, 4 invalid run, 5 isolation not enforceable, 6 stale page, 7 environment, 70 our fault, 130 interrupted. See docs/exit-codes.md.")]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Plan, run what the journal does not hold yet, report, exit by verdict.
+    #[command(after_help = "Examples:\n  bench run                          the built-in four-arm ablation, no key, no network\n  bench run examples/red-gate.toml   a red gate, exit code 1\n  bench run my.toml --new            another run, even if one is unfinished")]
+    Run(RunOptions),
+    /// What would run, in which order, and what the design can and cannot show. Runs nothing.
+    Plan(PlanOptions),
+    /// First-request surface per arm: tools, tokens per tool, system text, whole body.
+    #[command(after_help = "Examples:\n  bench surface                 the built-in arms as a table\n  bench surface my.toml --json  for other programs (docs/formats/surface.md)")]
+    Surface(SurfaceOptions),
+    /// Everything again from the journal alone.
+    Report(ReportOptions),
+    /// The same, exit by verdict.
+    Gate(GateOptions),
+    /// One run or one cell, readable in the terminal.
+    #[command(after_help = "Examples:\n  bench show runs/X\n  bench show runs/X fix-report/r01/bare\n  bench show runs/X fix-report/r01/bare --why\n  bench show runs/X fix-report/r01/bare --request 1 --raw")]
+    Show(ShowOptions),
+    /// Each task: reference plan passes, untouched workspace fails, declared cheats fail.
+    Verify(VerifyOptions),
+    /// Write a commented experiment file.
+    Init(InitOptions),
+    /// Print the JSON schema of the experiment file.
+    Schema,
+    /// Kernel, isolation level reached and why not higher, tokenizers, agents, suites.
+    Doctor(DoctorOptions),
+}
+
+/// Where things are found.
+#[derive(Debug, Args, Clone, Default)]
+pub(crate) struct PlaceOptions {
+    /// Folder that holds suites, besides `tasks/suites` here and beside the binary.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) suites: Vec<PathBuf>,
+    /// Where cells live while they run [default: /var/lib/bench as root, else XDG_STATE_HOME/bench].
+    #[arg(long, value_name = "DIR", env = "BENCH_STATE_DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Where real agents are installed [default: /var/lib/bench/agents as root, else XDG_DATA_HOME/bench/agents].
+    #[arg(long, value_name = "DIR", env = "BENCH_AGENTS_DIR")]
+    pub(crate) agents_dir: Option<PathBuf>,
+}
+
+/// Options of `bench run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunOptions {
+    /// Experiment file; none = the built-in four-arm ablation.
+    pub(crate) file: Option<PathBuf>,
+    /// Start another run instead of continuing an unfinished one.
+    #[arg(long)]
+    pub(crate) new: bool,
+    /// Run directory [default: runs/EXPERIMENT-UTC].
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Blocks in flight at once. Above 1, wall time is contended and not comparable.
+    #[arg(short, long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) jobs: u16,
+    /// Append every event as a JSON line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+    /// Print errors and the final table only.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// What an INCONCLUSIVE ends in.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) inconclusive_as: Option<InconclusiveAs>,
+    #[command(flatten)]
+    pub(crate) places: PlaceOptions,
+}
+
+/// What an INCONCLUSIVE ends in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum InconclusiveAs {
+    /// Exit code 0.
+    Pass,
+    /// Exit code 1.
+    Fail,
+}
+
+/// Options of `bench plan`.
+#[derive(Debug, Args)]
+pub(crate) struct PlanOptions {
+    /// Experiment file; none = the built-in four-arm ablation.
+    pub(crate) file: Option<PathBuf>,
+    /// For other programs.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) places: PlaceOptions,
+}
+
+/// Options of `bench surface`.
+#[derive(Debug, Args)]
+pub(crate) struct SurfaceOptions {
+    /// Experiment file; none = the built-in four-arm ablation.
+    pub(crate) file: Option<PathBuf>,
+    /// Only these arms.
+    #[arg(long, value_name = "ARM")]
+    pub(crate) arm: Vec<String>,
+    /// For other programs.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) places: PlaceOptions,
+}
+
+/// Options of `bench report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportOptions {
+    /// Run directory [default: the newest below runs/].
+    pub(crate) run: Option<PathBuf>,
+    /// Put the result table between the markers `<!-- bench:table -->` and `<!-- /bench:table -->` of this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) splice: Option<PathBuf>,
+    /// Compare that table with the one in this file; exit code 6 if it differs.
+    #[arg(long, value_name = "FILE", conflicts_with = "splice")]
+    pub(crate) check: Option<PathBuf>,
+    /// Print report.md instead of the table.
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// Print analysis.json instead of the table.
+    #[arg(long, conflicts_with = "markdown")]
+    pub(crate) json: bool,
+}
+
+/// Options of `bench gate`.
+#[derive(Debug, Args)]
+pub(crate) struct GateOptions {
+    /// Run directory [default: the newest below runs/].
+    pub(crate) run: Option<PathBuf>,
+    /// What an INCONCLUSIVE ends in.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) inconclusive_as: Option<InconclusiveAs>,
+}
+
+/// Options of `bench show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowOptions {
+    /// Run directory.
+    pub(crate) run: PathBuf,
+    /// Cell: task/r01/arm.
+    pub(crate) cell: Option<String>,
+    /// Which attempt [default: the last].
+    #[arg(long)]
+    pub(crate) attempt: Option<u32>,
+    /// Only why it ended as it did.
+    #[arg(long)]
+    pub(crate) why: bool,
+    /// One request of it, from 1.
+    #[arg(long, value_name = "N")]
+    pub(crate) request: Option<u32>,
+    /// The exact bytes of the request's body.
+    #[arg(long, requires = "request")]
+    pub(crate) raw: bool,
+    /// The response instead of the request.
+    #[arg(long, requires = "request")]
+    pub(crate) response: bool,
+    /// The record as JSON.
+    #[arg(long, conflicts_with_all = ["why", "request"])]
+    pub(crate) json: bool,
+}
+
+/// Options of `bench verify`.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyOptions {
+    /// Suite by name [default: default].
+    pub(crate) suite: Option<String>,
+    /// Only these tasks.
+    #[arg(long, value_name = "TASK")]
+    pub(crate) task: Vec<String>,
+    #[command(flatten)]
+    pub(crate) places: PlaceOptions,
+}
+
+/// Options of `bench init`.
+#[derive(Debug, Args)]
+pub(crate) struct InitOptions {
+    /// Where to write it [default: experiment.toml]; `-` = standard output.
+    pub(crate) file: Option<PathBuf>,
+    /// Overwrite what is there.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// Options of `bench doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorOptions {
+    /// For other programs.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) places: PlaceOptions,
+}

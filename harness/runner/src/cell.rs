@@ -1,0 +1,415 @@
+//! **The protocol** of one cell: workspace, recorder, sandbox, invocation, run, evidence, verdict, record.
+//!
+//! Whatever goes wrong between the first and the last step becomes the attempt's ending; an `Err` means that evidence
+//! could not be kept. The order of steps is held by `tests/whole/order.rs`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bench_core::{Ending, EndingKind, IsolationEvidence, LimitHit, RunEvent, Sha256Hex, Task};
+use bench_isolation::{CellExit, CellSpec, CollectCaps, LaunchError, Policy, Slot, Stop, Workspace};
+use bench_proxy::{OracleScript, Recorder, RecorderSpec, Recording, RequestLimits};
+use bench_record::CellRecord;
+use bench_tasks::{Verification, VerifyFault, VerifySite, verify};
+
+use crate::StopWish;
+use crate::attempt::{AttemptError, Harness, Ticket};
+use crate::evidence::{Findings, record_of};
+use crate::patch::workspace_patch;
+use crate::prepare::{ReadyArm, RunPlan};
+
+/// Makes one attempt at a cell and returns its record.
+pub async fn attempt(
+    plan: &Arc<RunPlan>,
+    harness: &Arc<Harness>,
+    stop: &StopWish,
+    ticket: &Ticket,
+) -> Result<CellRecord, AttemptError> {
+    let (task, reference) = &plan.tasks[&ticket.cell.task];
+    let stage = Stage {
+        plan,
+        harness,
+        ticket,
+        task,
+        reference,
+        arm: &plan.arms[&ticket.cell.arm],
+        dir: harness.run_dir.attempt(&ticket.cell, ticket.attempt),
+    };
+    stage.play(stop).await
+}
+
+/// One attempt with everything it needs at hand.
+pub(crate) struct Stage<'a> {
+    pub(crate) plan: &'a RunPlan,
+    pub(crate) harness: &'a Harness,
+    pub(crate) ticket: &'a Ticket,
+    pub(crate) task: &'a Task,
+    pub(crate) reference: &'a Arc<bench_core::Plan>,
+    pub(crate) arm: &'a ReadyArm,
+    pub(crate) dir: PathBuf,
+}
+
+impl Stage<'_> {
+    pub(crate) async fn play(&self, stop: &StopWish) -> Result<CellRecord, AttemptError> {
+        let mut findings = Findings::begin(self.harness);
+        fs::create_dir_all(&self.dir).map_err(AttemptError::at(&self.dir))?;
+        match self.set_up() {
+            Err(ending) => findings.ending = Some(*ending),
+            Ok((slot, workspace)) => {
+                self.run_agent(&workspace, stop, &mut findings).await?;
+                if findings.calls_for_verdict() {
+                    self.judge(&slot, workspace, &mut findings).await?;
+                }
+            }
+        }
+        self.keep_evidence(&findings)?;
+        Ok(record_of(self, findings))
+    }
+
+    /// A fresh workspace in a slot of our own.
+    fn set_up(&self) -> Result<(Slot, Workspace), Box<Ending>> {
+        let fault = |what: String| Box::new(Ending::because(EndingKind::HarnessFault, what));
+        let mut slot = self.harness.slots.take().map_err(|e| fault(e.to_string()))?;
+        let workspace =
+            slot.fresh(Some(&self.task.workspace_dir())).map_err(|e| fault(format!("workspace: {e}")))?;
+        Ok((slot, workspace))
+    }
+
+    /// Recorder, walls, agent; returns when the cell is empty.
+    async fn run_agent(
+        &self,
+        workspace: &Workspace,
+        stop: &StopWish,
+        findings: &mut Findings,
+    ) -> Result<(), AttemptError> {
+        let recorder = match self.start_recorder().await {
+            Ok(recorder) => recorder,
+            Err(ending) => {
+                findings.ending = Some(*ending);
+                return Ok(());
+            }
+        };
+        let spec = match self.cell_spec(workspace, &recorder) {
+            Ok(spec) => spec,
+            Err(ending) => {
+                findings.ending = Some(*ending);
+                return Ok(());
+            }
+        };
+        self.harness.events.emit(&RunEvent::AgentStarting { cell: self.ticket.cell.id() });
+        findings.set_up_done(self.harness);
+        let outcome = self.watch(spec, &recorder, stop).await;
+        let finished = recorder.finish().await;
+        if self.plan.uses_oracle() {
+            findings.oracle = Some(self.harness.oracle.leave(&self.credential()));
+        }
+        match finished {
+            Ok(recording) => findings.recording = Some(recording),
+            Err(error) => findings.ending = Some(Ending::because(EndingKind::HarnessFault, error.to_string())),
+        }
+        match outcome {
+            Ok(exit) => findings.exit = Some(exit),
+            Err(error) => findings.ending = Some(launch_ending(&error)),
+        }
+        if findings.ending.is_none() {
+            let (exit, recording) = (findings.exit.as_ref(), findings.recording.as_ref());
+            if let (Some(exit), Some(recording)) = (exit, recording) {
+                findings.ending = Some(decide_ending(exit, recording, &self.plan.experiment.limits));
+            }
+        }
+        let ending = findings.ending.as_ref().map_or(EndingKind::HarnessFault, |ending| ending.kind);
+        self.harness.events.emit(&RunEvent::AgentEnded { cell: self.ticket.cell.id(), ending });
+        Ok(())
+    }
+
+    /// Runs the agent until it ends, or the recorder or the operator ends it.
+    async fn watch(&self, spec: CellSpec, recorder: &Recorder, stop: &StopWish) -> Result<CellExit, LaunchError> {
+        let mut cell = self.harness.launcher.launch(spec).await?;
+        tokio::select! {
+            exit = cell.wait() => return exit,
+            _ = recorder.stopped() => {}
+            () = stop.killed() => {}
+        }
+        cell.kill();
+        cell.wait().await
+    }
+
+    pub(crate) fn credential(&self) -> String {
+        self.ticket.credential(&self.harness.run_dir, &self.plan.lock_sha256)
+    }
+
+    async fn start_recorder(&self) -> Result<Recorder, Box<Ending>> {
+        let experiment = &self.plan.experiment;
+        let fault = |what: String| Box::new(Ending::because(EndingKind::HarnessFault, what));
+        let port = experiment.recorder_port.unwrap_or(0);
+        let listener = std::net::TcpListener::bind(("127.0.0.1", port))
+            .map_err(|e| fault(format!("recorder cannot listen on 127.0.0.1:{port}: {e}")))?;
+        let resolved = &self.arm.resolved;
+        if self.plan.uses_oracle() {
+            self.harness.oracle.enter(
+                &self.credential(),
+                OracleScript {
+                    plan: self.reference.clone(),
+                    lexicon: resolved.lexicon.clone(),
+                    profile: self.arm.arm.profile.clone(),
+                    seed: experiment.seed,
+                    cell: self.ticket.cell.id(),
+                },
+            );
+        }
+        let spec = RecorderSpec {
+            dir: self.dir.clone(),
+            wire: resolved.wire,
+            credential: self.credential(),
+            limits: RequestLimits {
+                turns: experiment.limits.turns,
+                requests: experiment.limits.requests,
+                total_tokens: experiment.limits.total_tokens,
+            },
+            upstream: self.harness.upstream.clone(),
+            counter: self.harness.counter.clone(),
+            canaries: vec![self.task.canary.clone()],
+            error_prefixes: resolved.lexicon.error_prefixes.clone(),
+            groups: groups_of(self.arm),
+            clock: self.harness.clock.clone(),
+        };
+        Recorder::start(listener, spec).await.map_err(|e| fault(e.to_string()))
+    }
+
+    fn cell_spec(&self, workspace: &Workspace, recorder: &Recorder) -> Result<CellSpec, Box<Ending>> {
+        let site = bench_arms::Site {
+            base_url: recorder.base_url(),
+            credential: self.credential(),
+            instruction: self.task.instruction.clone(),
+            home: workspace.home().to_owned(),
+            workspace: workspace.root().to_owned(),
+        };
+        let invocation = self.arm.resolved.invocation(&self.arm.arm, &site);
+        for file in &invocation.files {
+            workspace.place(file).map_err(|e| {
+                Box::new(Ending::because(EndingKind::HarnessFault, format!("placing {}: {e}", file.path)))
+            })?;
+        }
+        let limits = &self.plan.experiment.limits;
+        let mut env = base_environment(workspace, &self.plan.site.path_env, &invocation.path_prefix);
+        env.extend(invocation.env);
+        Ok(CellSpec {
+            program: invocation.program,
+            args: invocation.args,
+            env,
+            cwd: workspace.root().to_owned(),
+            policy: Policy {
+                readable: invocation.readable,
+                writable: writable(workspace),
+                connect_port: Some(recorder.port()),
+                must_not_read: self.hidden_paths(),
+            },
+            wall_ms: limits.wall_ms,
+            output_cap_bytes: limits.output_bytes,
+        })
+    }
+
+    /// What a probe inside the walls must not be able to open: a sibling, this task's answers, this run's evidence.
+    fn hidden_paths(&self) -> Vec<PathBuf> {
+        let mut hidden = self.plan.hidden_paths(self.harness.run_dir.root());
+        hidden.push(self.harness.slots.decoy().to_owned());
+        hidden.push(self.task.dir.join("oracle.toml"));
+        hidden.push(self.task.verify_dir().join("run.sh"));
+        hidden.push(self.harness.run_dir.journal());
+        hidden
+    }
+
+    /// Copies what the agent left, and asks the hidden check about the copy in a second fresh cell.
+    async fn judge(
+        &self,
+        slot: &Slot,
+        workspace: Workspace,
+        findings: &mut Findings,
+    ) -> Result<(), AttemptError> {
+        let outputs = self.dir.join("outputs");
+        let fault = |what: String| Ending::because(EndingKind::HarnessFault, what);
+        let collected = match workspace.collect(&outputs, &CollectCaps::default()) {
+            Ok(collected) => collected,
+            Err(error) => {
+                findings.ending = Some(fault(format!("collecting outputs: {error}")));
+                return Ok(());
+            }
+        };
+        findings.left_out = collected.left_out;
+        let patch = workspace_patch(&self.task.workspace_dir(), &outputs).map_err(AttemptError::at(&outputs))?;
+        keep(&self.dir.join("workspace.patch"), patch.as_bytes())?;
+        let verified = self.verdict(slot, &outputs).await;
+        fs::remove_dir_all(&outputs).map_err(AttemptError::at(&outputs))?;
+        match verified {
+            Ok(verification) => {
+                let passed = verification.passed;
+                findings.verification = Some(verification);
+                self.harness.events.emit(&RunEvent::Verified { cell: self.ticket.cell.id(), passed });
+            }
+            Err(ending) => findings.ending = Some(*ending),
+        }
+        Ok(())
+    }
+
+    async fn verdict(&self, slot: &Slot, outputs: &Path) -> Result<Verification, Box<Ending>> {
+        let copy = slot.fresh(Some(outputs)).map_err(|e| {
+            Box::new(Ending::because(EndingKind::HarnessFault, format!("verifier's workspace: {e}")))
+        })?;
+        let hidden = [self.harness.run_dir.root().to_owned(), self.harness.slots.decoy().to_owned()];
+        let site = VerifySite {
+            workspace: &copy,
+            wall_ms: self.plan.experiment.limits.verify_wall_ms,
+            path_env: &self.plan.site.path_env,
+            hidden: &hidden,
+        };
+        verify(&self.harness.launcher, self.task, &site).await.map_err(|error| {
+            Box::new(match &error {
+                VerifyFault::Launch(launch) => launch_ending(launch),
+                VerifyFault::Ended { .. } => Ending {
+                    blame: bench_core::Blame::Verifier,
+                    ..Ending::because(EndingKind::HarnessFault, error.to_string())
+                },
+            })
+        })
+    }
+
+    /// Everything that the journal's record points at.
+    fn keep_evidence(&self, findings: &Findings) -> Result<(), AttemptError> {
+        if let Some(exit) = &findings.exit {
+            keep(&self.dir.join("stdout"), &exit.stdout.joined())?;
+            keep(&self.dir.join("stderr"), &exit.stderr.joined())?;
+            keep_json(&self.dir.join("isolation.json"), &exit.isolation)?;
+        }
+        if let Some(verification) = &findings.verification {
+            let dir = self.dir.join("verify");
+            fs::create_dir_all(&dir).map_err(AttemptError::at(&dir))?;
+            keep(&dir.join("stdout"), &verification.stdout)?;
+            keep(&dir.join("stderr"), &verification.stderr)?;
+        }
+        Ok(())
+    }
+}
+
+fn keep(path: &Path, bytes: &[u8]) -> Result<(), AttemptError> {
+    fs::write(path, bytes).map_err(AttemptError::at(path))
+}
+
+fn keep_json(path: &Path, evidence: &IsolationEvidence) -> Result<(), AttemptError> {
+    let mut text = serde_json::to_vec_pretty(evidence).expect("evidence is a JSON value");
+    text.push(b'\n');
+    keep(path, &text)
+}
+
+fn writable(workspace: &Workspace) -> Vec<PathBuf> {
+    vec![workspace.root().to_owned(), workspace.home().to_owned(), workspace.tmp().to_owned()]
+}
+
+/// The allow-list: an agent's environment holds these and what its adapter adds, nothing of ours.
+fn base_environment(workspace: &Workspace, path_env: &str, prefix: &[PathBuf]) -> BTreeMap<String, String> {
+    let mut path: Vec<String> = prefix.iter().map(|p| p.to_string_lossy().into_owned()).collect();
+    path.push(path_env.to_owned());
+    let text = |p: &Path| p.to_string_lossy().into_owned();
+    BTreeMap::from([
+        ("PATH".to_owned(), path.join(":")),
+        ("HOME".to_owned(), text(workspace.home())),
+        ("TMPDIR".to_owned(), text(workspace.tmp())),
+        ("LANG".to_owned(), "C.UTF-8".to_owned()),
+        ("TERM".to_owned(), "dumb".to_owned()),
+    ])
+}
+
+/// Which tools appear together when a group is loaded.
+fn groups_of(arm: &ReadyArm) -> BTreeMap<String, String> {
+    let tools = arm.resolved.surface.iter().flat_map(|surface| &surface.tools);
+    tools.filter_map(|tool| Some((tool.name.clone(), tool.group.clone()?))).collect()
+}
+
+/// A cell that could not be started: whose doing was it?
+pub(crate) fn launch_ending(error: &LaunchError) -> Ending {
+    match error {
+        LaunchError::Isolation(_) => Ending::because(EndingKind::IsolationUnavailable, error.to_string()),
+        LaunchError::Program { .. } | LaunchError::Setup(_) | LaunchError::LauncherDied(_) => {
+            Ending::because(EndingKind::HarnessFault, error.to_string())
+        }
+    }
+}
+
+/// Why the attempt stopped, from what the kernel, the recorder and the launcher say. The recorder is asked before the
+/// exit code, or a dead upstream would read as a crashed agent.
+pub fn decide_ending(exit: &CellExit, recording: &Recording, limits: &bench_core::Limits) -> Ending {
+    let mut ending = ending_kind(exit, recording, limits);
+    ending.exit_code = exit.exit_code;
+    ending.signal = exit.signal;
+    ending
+}
+
+fn ending_kind(exit: &CellExit, recording: &Recording, limits: &bench_core::Limits) -> Ending {
+    if !exit.isolation.quiescent {
+        return Ending::because(EndingKind::NotQuiescent, "a process of the cell could not be ended");
+    }
+    if let Some(stop) = &recording.stop {
+        return stop.clone();
+    }
+    let limit = |name: &str, value: u64, unit: &str| {
+        Some(LimitHit { name: name.to_owned(), value: value as f64, unit: unit.to_owned() })
+    };
+    match exit.stopped_by {
+        Some(Stop::WallLimit) => {
+            return Ending { limit: limit("wall-ms", limits.wall_ms, "ms"), ..Ending::of(EndingKind::Timeout) };
+        }
+        Some(Stop::OutputCap) => {
+            return Ending {
+                limit: limit("output-bytes", limits.output_bytes, "bytes"),
+                ..Ending::of(EndingKind::OutputCap)
+            };
+        }
+        Some(Stop::Asked) => return Ending::because(EndingKind::Interrupted, "killed on request"),
+        None => {}
+    }
+    if recording.turns.is_empty() {
+        return Ending::because(
+            EndingKind::NoModelCall,
+            format!("the agent never asked the model; end of its stderr: {}", tail_of(exit)),
+        );
+    }
+    match (exit.exit_code, exit.signal) {
+        (Some(0), _) => Ending::of(EndingKind::Completed),
+        (Some(code), _) => {
+            Ending::because(EndingKind::AgentError, format!("exit code {code}; end of stderr: {}", tail_of(exit)))
+        }
+        (None, signal) => {
+            Ending::because(EndingKind::AgentError, format!("signal {}", signal.unwrap_or_default()))
+        }
+    }
+}
+
+/// The last 300 characters of stderr, on one line.
+fn tail_of(exit: &CellExit) -> String {
+    let text = String::from_utf8_lossy(&exit.stderr.joined()).into_owned();
+    let tail: Vec<char> = text.trim().chars().rev().take(300).collect();
+    tail.into_iter().rev().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Digest over the files of an evidence directory, names included.
+pub(crate) fn dir_digest(dir: &Path) -> Option<Sha256Hex> {
+    let mut files = Vec::new();
+    list_files(dir, dir, &mut files).ok()?;
+    files.sort();
+    let contents: Vec<(String, Vec<u8>)> =
+        files.into_iter().map(|name| fs::read(dir.join(&name)).map(|c| (name, c))).collect::<Result<_, _>>().ok()?;
+    Some(Sha256Hex::of_parts(contents.iter().map(|(name, content)| (name.as_str(), content.as_slice()))))
+}
+
+fn list_files(root: &Path, dir: &Path, found: &mut Vec<String>) -> std::io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            list_files(root, &path, found)?;
+        } else if let Ok(name) = path.strip_prefix(root) {
+            found.push(name.to_string_lossy().into_owned());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,14 @@
+//! The whole: the built binary on real tasks, behind real walls. What is asserted are exit codes, files and words.
+//!
+//! On a kernel without Landlock the cases that need walls name themselves as skipped with that reason.
+
+mod bad_input;
+mod default_run;
+mod front_door;
+mod hidden;
+mod order;
+mod real_agents;
+mod resume;
+mod verdicts;
+mod without_landlock;
+mod workplace;

@@ -1,0 +1,117 @@
+//! Every verdict through the real binary, with the oracle's imperfect profiles.
+
+use crate::workplace::{Workplace, walls};
+
+fn experiment(profile: &str, gate: &str, role: &str) -> String {
+    format!(
+        r#"name = "verdicts"
+seed = 11
+repeats = 2
+suite = "default"
+model = "oracle"
+
+[upstream]
+kind = "oracle"
+
+[limits]
+turns = 40
+
+[[arm]]
+name = "bare"
+surface = "bare"
+
+[[arm]]
+name = "played"
+surface = "bare"
+{profile}
+
+[[contrast]]
+name = "played-vs-bare"
+control = "bare"
+candidate = "played"
+factor = "oracle-profile"
+role = "{role}"
+
+[[gate]]
+{gate}
+"#
+    )
+}
+
+fn decided(test: &str, text: &str, code: i32) -> Option<(Workplace, serde_json::Value)> {
+    if !walls(test) {
+        return None;
+    }
+    let place = Workplace::new();
+    let file = place.file("experiment.toml", text);
+    place.bench(&["run", &file, "-q", "-o", "run"]).exits(code);
+    let analysis = place.json("run/report/analysis.json");
+    Some((place, analysis))
+}
+
+#[test]
+fn an_arm_that_gives_up_fails_the_pass_rate() {
+    let text = experiment(
+        "oracle-profile = { kind = \"gives-up\", rate = 1.0 }",
+        "metric = \"pass_rate\"\nmargin = 0.10",
+        "gate",
+    );
+    let Some((place, analysis)) = decided("an_arm_that_gives_up_fails_the_pass_rate", &text, 1) else { return };
+    assert_eq!(analysis["overall"]["decision"], "FAIL");
+    let mcnemar = &analysis["contrasts"][0]["mcnemar"];
+    assert!(mcnemar["exact_p"].as_f64().unwrap() < 0.001, "{mcnemar}");
+    assert!(place.read("run/report/report.md").contains("FAIL"));
+}
+
+#[test]
+fn an_arm_that_wanders_fails_turns() {
+    let text = experiment(
+        "oracle-profile = { kind = \"wanders\", rate = 1.0 }",
+        "metric = \"turns\"\nlimit = 1.25",
+        "gate",
+    );
+    let Some((_, analysis)) = decided("an_arm_that_wanders_fails_turns", &text, 1) else { return };
+    assert_eq!(analysis["overall"]["decision"], "FAIL");
+}
+
+#[test]
+fn a_design_that_cannot_tell_is_inconclusive_and_says_what_it_would_take() {
+    let text = experiment(
+        "oracle-profile = { kind = \"wrong-arguments\", rate = 1.0 }",
+        "metric = \"pass_rate\"\nmargin = 0.10",
+        "gate",
+    );
+    let Some((place, analysis)) = decided("a_design_that_cannot_tell…", &text, 3) else { return };
+    assert_eq!(analysis["overall"]["decision"], "INCONCLUSIVE");
+    let gate = &analysis["contrasts"][0]["gates"][0];
+    assert!(!gate["reasons"].as_array().unwrap().is_empty());
+    assert!(gate["more_tasks_needed"].as_u64().unwrap() > 0, "{gate}");
+    place.bench(&["gate", "run", "--inconclusive-as", "pass"]).exits(0);
+    place.bench(&["gate", "run", "--inconclusive-as", "fail"]).exits(1);
+}
+
+#[test]
+fn a_negative_control_that_does_not_fail_makes_the_run_invalid() {
+    let text = experiment(
+        "oracle-profile = { kind = \"invents-tools\", rate = 0.0 }",
+        "metric = \"first_request_tokens\"\nlimit = 1.25",
+        "negative-control",
+    );
+    let Some((_, analysis)) = decided("a_negative_control_that_does_not_fail…", &text, 4) else { return };
+    assert_eq!(analysis["overall"]["decision"], "INVALID_RUN");
+}
+
+#[test]
+fn a_turn_budget_ends_a_cell_and_its_costs_are_censored() {
+    let text = experiment(
+        "oracle-profile = { kind = \"wanders\", rate = 1.0 }",
+        "metric = \"first_request_tokens\"\nlimit = 1.25",
+        "gate",
+    )
+    .replace("turns = 40", "turns = 3");
+    let Some((place, _)) = decided("a_turn_budget_ends_a_cell…", &text, 0) else { return };
+    let records = place.records("run");
+    assert!(records.iter().all(|r| r["ending"]["kind"] == "turn_budget"), "{}", records[0]["ending"]);
+    assert!(records.iter().all(|r| r["metrics"]["turns"] == 3));
+    assert!(records[0]["censored"].as_array().unwrap().iter().any(|m| m == "turns"));
+}

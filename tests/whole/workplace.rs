@@ -1,0 +1,148 @@
+//! A folder of its own for each test, and the binary started in it as a user would.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// A temporary working directory with its own state directory.
+pub(crate) struct Workplace {
+    dir: tempfile::TempDir,
+}
+
+/// What a call of the binary came to.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Workplace {
+    pub(crate) fn new() -> Self {
+        Self { dir: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The binary with this test's state directory, the project's suites and nothing of the caller's environment.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bench"));
+        command
+            .args(args)
+            .current_dir(self.path())
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("HOME", self.path())
+            .env("BENCH_STATE_DIR", self.path().join("state"))
+            .stdin(Stdio::null());
+        if let Some(agents) = std::env::var_os("BENCH_AGENTS_DIR") {
+            command.env("BENCH_AGENTS_DIR", agents);
+        }
+        command
+    }
+
+    /// Runs the binary to its end.
+    pub(crate) fn bench(&self, args: &[&str]) -> Outcome {
+        Outcome::of(self.command(args).output().unwrap())
+    }
+
+    /// Writes a file below the workplace and returns its path as text.
+    pub(crate) fn file(&self, name: &str, text: &str) -> String {
+        let path = self.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        let path = self.path().join(name);
+        fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    }
+
+    pub(crate) fn json(&self, name: &str) -> Value {
+        serde_json::from_str(&self.read(name)).unwrap()
+    }
+
+    /// Records of a journal.
+    pub(crate) fn records(&self, run: &str) -> Vec<Value> {
+        self.read(&format!("{run}/journal.jsonl")).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+impl Outcome {
+    pub(crate) fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Asserts the exit code and shows everything when it is another.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Asserts that standard error says all of these.
+    #[track_caller]
+    pub(crate) fn complains(self, words: &[&str]) -> Self {
+        for word in words {
+            assert!(self.stderr.contains(word), "{word:?} is missing from stderr:\n{}", self.stderr);
+        }
+        self
+    }
+}
+
+/// The project's root.
+pub(crate) fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Does this kernel have Landlock? Says so when not, with the name of what is skipped.
+pub(crate) fn walls(test: &str) -> bool {
+    // SAFETY: a query of the ABI version (flag 1) takes no pointer.
+    let abi = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0usize, 1u32) };
+    if abi < 1 {
+        eprintln!("SKIPPED {test}: this kernel has no Landlock, so no wall can be put up");
+    }
+    abi >= 1
+}
+
+/// A two-arm experiment on the smoke suite: small enough to be killed fifty times.
+pub(crate) fn smoke_experiment(name: &str) -> String {
+    format!(
+        r#"name = "{name}"
+seed = 7
+repeats = 2
+suite = "smoke"
+model = "oracle"
+
+[upstream]
+kind = "oracle"
+
+[[arm]]
+name = "bare"
+surface = "bare"
+
+[[arm]]
+name = "gateway"
+surface = "gateway"
+
+[[contrast]]
+name = "gateway-vs-bare"
+control = "bare"
+candidate = "gateway"
+factor = "surface"
+
+[[gate]]
+metric = "first_request_tokens"
+limit = 1.25
+"#
+    )
+}
