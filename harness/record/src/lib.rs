@@ -7,6 +7,7 @@ mod cell_record;
 mod journal;
 mod lock;
 mod request_record;
+mod request_store;
 mod run_dir;
 
 pub use cell_record::{
@@ -17,6 +18,7 @@ pub use lock::{
     AgentLock, ArmLock, HeldLock, IsolationLock, Lock, LockError, OracleLock, SuiteLock, lock_difference,
 };
 pub use request_record::RequestRecord;
+pub use request_store::{RequestIndex, RequestStore, RequestStoreError, ResponseBytes};
 pub use run_dir::{RunDir, RunDirError, attempt_dir};
 
 /// Version of [`CellRecord`], [`Lock`] and [`RequestRecord`] as written by this build.
