@@ -57,7 +57,8 @@ fn check_members(schema: &Value, members: &Map<String, Value>, place: &str, faul
         match schema["properties"].get(name) {
             Some(inner) => check_value(inner, value, &at(name), faults),
             None => {
-                let known = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+                let known =
+                    schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.as_str());
                 let known = known.collect::<Vec<_>>().join(", ");
                 faults.push(format!("{} is unknown (known: {known})", at(name)));
             }
@@ -126,13 +127,17 @@ mod tests {
             "the arguments of read do not fit: path is missing; offset must be an integer but is a string; \
              lines is unknown (known: path, offset, limit)"
         );
-        assert!(faults("read", json!({"path": "a", "offset": 0})).contains("offset must be at least 1 but is 0"));
+        assert!(
+            faults("read", json!({"path": "a", "offset": 0})).contains("offset must be at least 1 but is 0")
+        );
         assert!(faults("edit", json!({"path": "a", "edits": []})).contains("edits must not be empty"));
         assert!(
             faults("edit", json!({"path": "a", "edits": [{"oldText": "x"}, 3]}))
                 .ends_with("edits[0].newText is missing; edits[1] must be an object but is a number")
         );
-        assert!(faults("fd", json!({"type": "pipe"})).contains("one of \"file\", \"directory\", \"symlink\""));
+        assert!(
+            faults("fd", json!({"type": "pipe"})).contains("one of \"file\", \"directory\", \"symlink\"")
+        );
         assert!(faults("read", json!([])).contains("the whole must be an object but is an array"));
         assert!(faults("read", json!({"path": "a", "limit": 1.5})).contains("a number with a fraction"));
     }
@@ -146,7 +151,12 @@ mod tests {
             "[a-z]{0,4}".prop_map(Value::from),
         ];
         leaf.prop_recursive(3, 16, 4, |inner| {
-            let key = prop_oneof![Just("path".to_owned()), Just("edits".to_owned()), Just("command".to_owned()), "[a-z]{1,5}"];
+            let key = prop_oneof![
+                Just("path".to_owned()),
+                Just("edits".to_owned()),
+                Just("command".to_owned()),
+                "[a-z]{1,5}"
+            ];
             prop_oneof![
                 proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
                 proptest::collection::vec((key, inner), 0..4)

@@ -8,6 +8,8 @@
 mod arguments;
 mod catalogue;
 mod conversation;
+#[cfg(test)]
+mod conversation_tests;
 mod door;
 mod offer;
 mod request;

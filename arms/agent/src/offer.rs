@@ -37,7 +37,8 @@ impl Offer {
     pub(crate) fn of(surface: &Surface) -> Result<Self, SurfaceError> {
         check_surface(surface)?;
         let known = |name: &str| tool(name).expect("the surface has been checked");
-        let with = |exposure: ModelExposure| surface.tools.iter().filter(move |entry| entry.model == exposure);
+        let with =
+            |exposure: ModelExposure| surface.tools.iter().filter(move |entry| entry.model == exposure);
         let mut declared: Vec<_> = with(ModelExposure::Direct).map(|entry| known(&entry.name)).collect();
         let groups: Vec<Group> = surface
             .groups()
@@ -63,7 +64,8 @@ impl Offer {
     /// The instructions. They never change within a conversation and vary by surface and working directory alone.
     pub(crate) fn system_text(&self, cwd: &str) -> String {
         let resident = &self.declared[..self.resident];
-        let tools: String = resident.iter().map(|tool| format!("- {}: {}\n", tool.name, tool.summary)).collect();
+        let tools: String =
+            resident.iter().map(|tool| format!("- {}: {}\n", tool.name, tool.summary)).collect();
         let hints: String =
             resident.iter().flat_map(|tool| &tool.hints).map(|hint| format!("- {hint}\n")).collect();
         let mut guidance = String::new();
@@ -166,8 +168,12 @@ pub(crate) mod tests {
     }
 
     fn gateway() -> Offer {
-        let mut surface =
-            surface(vec![direct("read"), deferred("fd", "search"), deferred("tasks_add", "session"), deferred("rg", "search")]);
+        let mut surface = surface(vec![
+            direct("read"),
+            deferred("fd", "search"),
+            deferred("tasks_add", "session"),
+            deferred("rg", "search"),
+        ]);
         surface.discovery = Discovery::Gateway;
         Offer::of(&surface).unwrap()
     }
@@ -176,7 +182,10 @@ pub(crate) mod tests {
     fn a_load_changes_only_the_tail_of_the_tools_and_only_from_the_next_turn_on() {
         let mut offer = gateway();
         let (before, system) = (offer.tools(), offer.system_text("/w"));
-        assert_eq!(before[1]["function"]["parameters"]["properties"]["groups"]["items"]["enum"], json!(["search", "session"]));
+        assert_eq!(
+            before[1]["function"]["parameters"]["properties"]["groups"]["items"]["enum"],
+            json!(["search", "session"])
+        );
         assert!(offer.callable("rg").unwrap_err().contains("load the group search"));
         assert!(offer.load(&["search".into()]).contains("search: loaded fd ("));
         assert_eq!(offer.tools(), before);

@@ -26,13 +26,17 @@ pub enum SurfaceError {
         tool: String,
     },
     /// The gateway as a listed tool.
-    #[error("surface {surface:?} lists the tool \"capabilities\"; it comes by itself with discovery = \"gateway\"")]
+    #[error(
+        "surface {surface:?} lists the tool \"capabilities\"; it comes by itself with discovery = \"gateway\""
+    )]
     GatewayListed {
         /// The surface.
         surface: String,
     },
     /// A deferred tool that nothing can load.
-    #[error("surface {surface:?} defers the tool {tool:?} and has discovery = \"none\": nothing could ever load it; set discovery = \"gateway\" or hide it")]
+    #[error(
+        "surface {surface:?} defers the tool {tool:?} and has discovery = \"none\": nothing could ever load it; set discovery = \"gateway\" or hide it"
+    )]
     NoDiscovery {
         /// The surface.
         surface: String,
@@ -50,7 +54,9 @@ pub enum SurfaceError {
         known: String,
     },
     /// A group that the catalogue does not describe.
-    #[error("surface {surface:?} puts the tool {tool:?} into the group {group:?}, which does not exist; the groups are {known}")]
+    #[error(
+        "surface {surface:?} puts the tool {tool:?} into the group {group:?}, which does not exist; the groups are {known}"
+    )]
     UnknownGroup {
         /// The surface.
         surface: String,
@@ -62,13 +68,17 @@ pub enum SurfaceError {
         known: String,
     },
     /// A gateway with nothing behind it.
-    #[error("surface {surface:?} has discovery = \"gateway\" and no deferred tool; defer one or set discovery = \"none\"")]
+    #[error(
+        "surface {surface:?} has discovery = \"gateway\" and no deferred tool; defer one or set discovery = \"none\""
+    )]
     NothingToLoad {
         /// The surface.
         surface: String,
     },
     /// A tool that code could call, in a surface that has no tool which runs code.
-    #[error("surface {surface:?} bridges the tool {tool:?} to code, and no tool of this build runs code; set code = \"no\"")]
+    #[error(
+        "surface {surface:?} bridges the tool {tool:?} to code, and no tool of this build runs code; set code = \"no\""
+    )]
     NoCodeTool {
         /// The surface.
         surface: String,
@@ -76,7 +86,9 @@ pub enum SurfaceError {
         tool: String,
     },
     /// Guidance about a tool that the model is not shown.
-    #[error("guidance of surface {surface:?} names the tool {tool:?}, which it does not show at once: {line:?}")]
+    #[error(
+        "guidance of surface {surface:?} names the tool {tool:?}, which it does not show at once: {line:?}"
+    )]
     GuidanceNamesAbsentTool {
         /// The surface.
         surface: String,
@@ -138,7 +150,9 @@ fn check_deferred(surface: &Surface, index: usize) -> Result<(), SurfaceError> {
     }
     let known = group_names();
     match &entry.group {
-        None => Err(SurfaceError::NoGroup { surface: surface_name, tool: tool_name, known: known.join(", ") }),
+        None => {
+            Err(SurfaceError::NoGroup { surface: surface_name, tool: tool_name, known: known.join(", ") })
+        }
         Some(group) if !known.contains(group) => Err(SurfaceError::UnknownGroup {
             surface: surface_name,
             tool: tool_name,
@@ -191,7 +205,9 @@ mod tests {
         assert!(message(&|s| s.tools[0].name = "capabilities".into()).contains("comes by itself"));
         assert!(message(&|s| s.discovery = Discovery::None).contains("nothing could ever load it"));
         assert!(message(&|s| s.tools[1].group = None).contains("without a group"));
-        assert!(message(&|s| s.tools[1].group = Some("seach".into())).contains("\"seach\", which does not exist"));
+        assert!(
+            message(&|s| s.tools[1].group = Some("seach".into())).contains("\"seach\", which does not exist")
+        );
         assert!(message(&|s| s.tools.truncate(1)).contains("no deferred tool"));
         assert!(message(&|s| s.tools[0].code = CodeExposure::Bridged).contains("runs code"));
         for line in ["Use `edit`.", "Prefer fd to ls.", "See bg_start."] {

@@ -42,7 +42,9 @@ fn replaced(before: &str, edits: &[Replacement]) -> Result<String, String> {
         let ((first, a), (second, b)) = (&pair[0], &pair[1]);
         if second.start < first.end {
             let line = line_at(before, second.start);
-            return Err(format!("edits[{a}] and edits[{b}] overlap in line {line}; make them one replacement"));
+            return Err(format!(
+                "edits[{a}] and edits[{b}] overlap in line {line}; make them one replacement"
+            ));
         }
     }
     let mut after = String::with_capacity(before.len());
@@ -69,7 +71,8 @@ fn place_of(text: &str, index: usize, edit: &Replacement) -> Result<Range<usize>
         [] => Err(format!("edits[{index}].oldText does not occur{}", near_miss(text, old))),
         [start] => Ok(*start..*start + old.len()),
         several => {
-            let lines: Vec<String> = several.iter().take(5).map(|at| line_at(text, *at).to_string()).collect();
+            let lines: Vec<String> =
+                several.iter().take(5).map(|at| line_at(text, *at).to_string()).collect();
             let more = if several.len() > 5 { ", …" } else { "" };
             let count = several.len();
             Err(format!(
@@ -129,7 +132,10 @@ mod tests {
         assert!(fault("x\ny\nx\n", &[edit("x", "b")]).contains("occurs 2 times (lines 1, 3)"));
         assert_eq!(fault("abc", &[edit("b", "x"), edit("zz", "x")]), "edits[1].oldText does not occur");
         assert!(fault("a\n  if (x) {\n", &[edit("if (x)  {", "")]).contains("line 2 begins alike"));
-        assert!(fault("abc", &[edit("bc", "x"), edit("ab", "x")]).contains("edits[1] and edits[0] overlap in line 1"));
+        assert!(
+            fault("abc", &[edit("bc", "x"), edit("ab", "x")])
+                .contains("edits[1] and edits[0] overlap in line 1")
+        );
         assert_eq!(fault("abc", &[edit("", "x")]), "edits[0].oldText is empty");
         assert_eq!(fault("abc", &[edit("b", "b")]), "the replacements would change nothing");
         let folder = tempfile::tempdir().unwrap();

@@ -58,7 +58,9 @@ pub(super) fn run(given: &Arguments, workspace: &Path) -> Result<String, String>
     let limit = given.limit.unwrap_or(LIMIT);
     let mut found = Vec::new();
     let mut walk = root.walk(given.hidden);
-    for entry in walk.max_depth(given.max_depth).build().filter_map(Result::ok).filter(|entry| entry.depth() > 0) {
+    for entry in
+        walk.max_depth(given.max_depth).build().filter_map(Result::ok).filter(|entry| entry.depth() > 0)
+    {
         if fits(&name, given, &root, &entry) {
             let slash = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
             found.push(format!("{}{slash}\n", root.spelled(&entry)));
@@ -82,7 +84,9 @@ fn name_asked(given: &Arguments) -> Result<Name, String> {
     };
     if !given.glob {
         let regex = RegexMatcherBuilder::new().build(pattern);
-        return Ok(Name::Regex(regex.map_err(|error| format!("pattern is not a regular expression: {error}"))?));
+        return Ok(Name::Regex(
+            regex.map_err(|error| format!("pattern is not a regular expression: {error}"))?,
+        ));
     }
     let glob = GlobBuilder::new(pattern).literal_separator(true).build();
     let matcher = glob.map_err(|error| format!("pattern is not a glob: {error}"))?.compile_matcher();
@@ -140,10 +144,14 @@ mod tests {
 
     #[test]
     fn names_are_found_in_order_without_ignored_and_hidden_ones() {
-        assert_eq!(find(Arguments::default()), "a.TXT\nb.txt\nsrc/\nsrc/deep/\nsrc/deep/mod.rs\nsrc/main.rs\n");
+        assert_eq!(
+            find(Arguments::default()),
+            "a.TXT\nb.txt\nsrc/\nsrc/deep/\nsrc/deep/mod.rs\nsrc/main.rs\n"
+        );
         let hidden = find(Arguments { hidden: true, extension: Some(".txt".into()), ..Arguments::default() });
         assert_eq!(hidden, ".hidden.txt\na.TXT\nb.txt\n");
-        let directories = Arguments { kind: Some(Kind::Directory), path: Some("./src/".into()), ..Arguments::default() };
+        let directories =
+            Arguments { kind: Some(Kind::Directory), path: Some("./src/".into()), ..Arguments::default() };
         assert_eq!(find(directories), "src/deep/\n");
         assert_eq!(find(Arguments { max_depth: Some(1), ..Arguments::default() }), "a.TXT\nb.txt\nsrc/\n");
         assert_eq!(
@@ -154,14 +162,17 @@ mod tests {
 
     #[test]
     fn patterns_are_regular_expressions_or_globs() {
-        let by = |pattern: &str, glob: bool| find(Arguments { pattern: Some(pattern.into()), glob, ..Arguments::default() });
+        let by = |pattern: &str, glob: bool| {
+            find(Arguments { pattern: Some(pattern.into()), glob, ..Arguments::default() })
+        };
         assert_eq!(by("^m.*rs$", false), "src/deep/mod.rs\nsrc/main.rs\n");
         assert_eq!(by("*.txt", true), "b.txt\n");
         assert_eq!(by("src/**/*.rs", true), "src/deep/mod.rs\nsrc/main.rs\n");
         assert_eq!(by("src/*.rs", true), "src/main.rs\n");
         assert_eq!(by("nothing", false), "[Nothing found.]");
         let fault = |pattern: &str, glob| {
-            run(&Arguments { pattern: Some(pattern.into()), glob, ..Arguments::default() }, tree().path()).unwrap_err()
+            run(&Arguments { pattern: Some(pattern.into()), glob, ..Arguments::default() }, tree().path())
+                .unwrap_err()
         };
         assert!(fault("(", false).starts_with("pattern is not a regular expression: "));
         assert!(fault("[", true).starts_with("pattern is not a glob: "));

@@ -27,7 +27,10 @@ pub(super) fn run(given: &Arguments, workspace: &Path) -> Result<String, String>
     let wanted = lines[first - 1..].iter().copied().take(given.limit.unwrap_or(usize::MAX));
     let shown = cut::fitting(wanted);
     if shown == 0 {
-        return Ok(with_note(cut::start_of(lines[first - 1], cut::BYTES), &over_long_line(first, lines.len())));
+        return Ok(with_note(
+            cut::start_of(lines[first - 1], cut::BYTES),
+            &over_long_line(first, lines.len()),
+        ));
     }
     let last = first - 1 + shown;
     let part = lines[first - 1..last].concat();
@@ -64,7 +67,10 @@ mod tests {
     fn a_part_says_where_it_goes_on() {
         assert_eq!(read(b"a\nb\nc\n", None, None).unwrap(), "a\nb\nc\n");
         assert_eq!(read(b"a\nb\nc", Some(2), None).unwrap(), "b\nc");
-        assert_eq!(read(b"a\nb\nc\n", Some(2), Some(1)).unwrap(), "b\n[Lines 2 to 2 of 3. Go on with offset 3.]");
+        assert_eq!(
+            read(b"a\nb\nc\n", Some(2), Some(1)).unwrap(),
+            "b\n[Lines 2 to 2 of 3. Go on with offset 3.]"
+        );
         assert_eq!(read(b"a\nb\n", Some(3), None).unwrap_err(), "f has 2 lines, so none at offset 3");
         assert_eq!(read(b"", None, None).unwrap(), "[The file is empty.]");
     }
@@ -72,9 +78,15 @@ mod tests {
     #[test]
     fn long_files_are_capped_by_lines_and_by_bytes() {
         let many = "x\n".repeat(2001);
-        assert!(read(many.as_bytes(), None, None).unwrap().ends_with("x\n[Lines 1 to 2000 of 2001. Go on with offset 2001.]"));
+        assert!(
+            read(many.as_bytes(), None, None)
+                .unwrap()
+                .ends_with("x\n[Lines 1 to 2000 of 2001. Go on with offset 2001.]")
+        );
         let wide = format!("{}\n", "y".repeat(9_999)).repeat(7);
-        assert!(read(wide.as_bytes(), None, None).unwrap().ends_with("[Lines 1 to 5 of 7. Go on with offset 6.]"));
+        assert!(
+            read(wide.as_bytes(), None, None).unwrap().ends_with("[Lines 1 to 5 of 7. Go on with offset 6.]")
+        );
         let one = "ä".repeat(40_000);
         let shown = read(one.as_bytes(), None, None).unwrap();
         assert!(shown.ends_with("ä\n[Line 1 of 1 is longer than 50 KB; this is its beginning.]"));
@@ -86,7 +98,8 @@ mod tests {
         assert_eq!(read(b"a\0b", None, None).unwrap_err(), "f is a binary file (3 bytes)");
         assert_eq!(read(b"\xff", None, None).unwrap_err(), "f is not UTF-8 text (1 bytes)");
         let folder = tempfile::tempdir().unwrap();
-        let ask = |path: &str| run(&Arguments { path: path.into(), offset: None, limit: None }, folder.path());
+        let ask =
+            |path: &str| run(&Arguments { path: path.into(), offset: None, limit: None }, folder.path());
         assert_eq!(ask(".").unwrap_err(), ". is a folder, not a file");
         assert_eq!(ask("no/such").unwrap_err(), "no/such: no such file or folder");
         assert_eq!(ask("/dev/null").unwrap_err(), "/dev/null is neither a file nor a folder");

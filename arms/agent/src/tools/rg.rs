@@ -74,7 +74,9 @@ fn walk_asked(given: &Arguments, root: &Root) -> Result<Walk, String> {
     if let Some(file_type) = &given.file_type {
         let mut types = TypesBuilder::new();
         types.add_defaults().select(file_type);
-        walk.types(types.build().map_err(|_| format!("file_type {file_type:?} is not known; use glob instead"))?);
+        walk.types(
+            types.build().map_err(|_| format!("file_type {file_type:?} is not known; use glob instead"))?,
+        );
     }
     Ok(walk.build())
 }
@@ -94,7 +96,8 @@ struct Lines {
 
 impl Lines {
     fn begin_file(&mut self, path: String, with_context: bool) {
-        (self.file, self.with_context, self.before_file, self.is_binary) = (path, with_context, self.kept.len(), false);
+        (self.file, self.with_context, self.before_file, self.is_binary) =
+            (path, with_context, self.kept.len(), false);
     }
 
     fn end_file(&mut self) {
@@ -194,11 +197,17 @@ mod tests {
     #[test]
     fn matches_come_in_order_without_binary_hidden_and_ignored_files() {
         assert_eq!(search("tw.", |_| {}).unwrap(), "b.txt:2:two\nb.txt:7:two (2)\n");
-        assert_eq!(search("two", |a| a.hidden = true).unwrap(), ".hidden:1:two\nb.txt:2:two\nb.txt:7:two (2)\n");
+        assert_eq!(
+            search("two", |a| a.hidden = true).unwrap(),
+            ".hidden:1:two\nb.txt:2:two\nb.txt:7:two (2)\n"
+        );
         assert_eq!(search("TWO", |a| a.case_sensitive = Some(false)).unwrap().lines().count(), 3);
         assert_eq!(search("two (2)", |a| a.fixed_strings = true).unwrap(), "b.txt:7:two (2)\n");
         assert_eq!(search("two", |a| a.max_matches_per_file = Some(1)).unwrap(), "b.txt:2:two\n");
-        assert_eq!(search("two", |a| a.path = Some("./b.txt".into())).unwrap(), "b.txt:2:two\nb.txt:7:two (2)\n");
+        assert_eq!(
+            search("two", |a| a.path = Some("./b.txt".into())).unwrap(),
+            "b.txt:2:two\nb.txt:7:two (2)\n"
+        );
         assert_eq!(search("fn", |a| a.path = Some("src".into())).unwrap(), "src/main.rs:1:fn main() {\n");
         assert_eq!(search("nowhere", |_| {}).unwrap(), "[Nothing found.]");
     }
@@ -206,7 +215,10 @@ mod tests {
     #[test]
     fn files_are_chosen_by_glob_and_type_and_context_is_marked() {
         assert_eq!(search("t", |a| a.glob = Some("*.rs".into())).unwrap(), "src/main.rs:2:    start();\n");
-        assert_eq!(search("t", |a| a.file_type = Some("rust".into())).unwrap(), "src/main.rs:2:    start();\n");
+        assert_eq!(
+            search("t", |a| a.file_type = Some("rust".into())).unwrap(),
+            "src/main.rs:2:    start();\n"
+        );
         assert!(search("start", |a| a.glob = Some("!*.rs".into())).unwrap().starts_with("[Nothing"));
         assert_eq!(
             search("two|main", |a| a.context = 1).unwrap(),
@@ -218,7 +230,11 @@ mod tests {
     #[test]
     fn what_cannot_be_searched_is_named() {
         assert!(search("(", |_| {}).unwrap_err().starts_with("pattern is not a regular expression"));
-        assert!(search("x", |a| a.file_type = Some("klingon".into())).unwrap_err().contains("\"klingon\" is not known"));
+        assert!(
+            search("x", |a| a.file_type = Some("klingon".into()))
+                .unwrap_err()
+                .contains("\"klingon\" is not known")
+        );
         assert!(search("x", |a| a.glob = Some("[".into())).unwrap_err().starts_with("glob cannot be used"));
         assert_eq!(search("x", |a| a.path = Some("no".into())).unwrap_err(), "no: no such file or folder");
     }
