@@ -1,1 +1,39 @@
 //! The reference agent: loop, tool catalogue, surfaces, gateway; runs inside the cell.
+//!
+//! Two halves. One is pure and asked by the harness too: what a surface shows to the model ([`offer`], [`catalogue`],
+//! [`request`]). The other runs behind the walls only: the loop ([`conversation`]), the way to the recorder ([`door`])
+//! and the tools ([`tools`]). It knows no task, no arm and no repeat, and nothing that it sends or prints depends on
+//! time, process ids or names made up on the way: the same surface, workspace and answers give the same bytes.
+
+mod arguments;
+mod catalogue;
+mod conversation;
+#[cfg(test)]
+mod conversation_tests;
+mod door;
+mod offer;
+mod request;
+mod start;
+mod surface_check;
+mod tools;
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+pub use catalogue::tool_names;
+pub use request::first_request;
+pub use surface_check::{SurfaceError, check_surface};
+
+/// Body of the hidden subcommand `agent`: `-- INSTRUCTION` as arguments, everything else from `BENCH_*` variables and
+/// the working directory. Prints the model's final text and exits 0; anything that stops it goes to stderr with exit 1.
+pub fn agent_main(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let told = start::Start::from_process(args)
+        .map_err(|error| error.to_string())
+        .and_then(|start| conversation::hold(&start).map_err(|error| error.to_string()));
+    let kept = match &told {
+        Ok(text) => writeln!(std::io::stdout(), "{text}"),
+        Err(error) => writeln!(std::io::stderr(), "bench agent: {error}"),
+    };
+    if told.is_ok() && kept.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,209 @@
+//! The loop against a scripted server on loopback: what it sends, what it makes of what comes back.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use bench_core::experiment::ModelSettings;
+use bench_core::{Discovery, Surface};
+use bench_wire::chat::{StreamUsage, write_json, write_stream};
+use bench_wire::{Call, Turn};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+
+use crate::conversation::hold;
+use crate::offer::tests::{deferred, direct, surface};
+use crate::start::Start;
+
+/// An answer of the server: status, content type, body.
+type Answer = (u16, &'static str, Vec<u8>);
+
+fn says(text: &str) -> Answer {
+    let turn = Turn { text: text.into(), finish: Some("stop".into()), ..Turn::default() };
+    (200, "text/event-stream", write_stream(&turn, StreamUsage::Included).concat())
+}
+
+fn calls(calls: &[(&str, Value)]) -> Answer {
+    let calls = calls.iter().enumerate().map(|(index, (name, arguments))| Call {
+        id: format!("call_{index}"),
+        name: (*name).into(),
+        arguments: arguments.to_string(),
+    });
+    let turn = Turn { calls: calls.collect(), finish: Some("tool_calls".into()), ..Turn::default() };
+    (200, "application/json", write_json(&turn))
+}
+
+/// Serves the answers in order and returns what the loop said at its end and the bodies that it sent.
+fn hold_against(surface: Surface, answers: Vec<Answer>) -> (Result<String, String>, Vec<Value>) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.txt"), "one\ntwo\n").unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let bodies = Arc::new(Mutex::new(Vec::new()));
+    let script = Arc::new(Mutex::new(answers.into_iter()));
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let server = std::thread::spawn({
+        let bodies = bodies.clone();
+        move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+            runtime.block_on(async {
+                tokio::select! { () = serve(listener, bodies, script) => {}, _ = stopped => {} }
+            });
+        }
+    });
+    let start = Start {
+        base_url: format!("http://127.0.0.1:{port}/v1"),
+        api_key: "token-1".into(),
+        model: "m".into(),
+        surface,
+        settings: ModelSettings::default(),
+        instruction: "Do it.".into(),
+        workspace: folder.path().to_owned(),
+    };
+    let told = hold(&start).map_err(|error| error.to_string());
+    stop.send(()).unwrap();
+    server.join().unwrap();
+    (told, std::mem::take(&mut bodies.lock().unwrap()))
+}
+
+async fn serve(
+    listener: std::net::TcpListener,
+    bodies: Arc<Mutex<Vec<Value>>>,
+    script: Arc<Mutex<std::vec::IntoIter<Answer>>>,
+) {
+    let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        let service = service_fn(|request: Request<Incoming>| async {
+            assert_eq!(request.uri().path(), "/v1/chat/completions");
+            assert_eq!(request.headers()["authorization"], "Bearer token-1");
+            let body = request.into_body().collect().await.unwrap().to_bytes();
+            bodies.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
+            let (status, kind, body) = script.lock().unwrap().next().expect("the script has an answer");
+            let response = Response::builder().status(status).header("content-type", kind);
+            Ok::<_, Infallible>(response.body(Full::new(Bytes::from(body))).unwrap())
+        });
+        hyper::server::conn::http1::Builder::new()
+            .serve_connection(TokioIo::new(stream), service)
+            .await
+            .unwrap();
+    }
+}
+
+fn core_four() -> Surface {
+    surface(vec![direct("read"), direct("bash"), direct("edit"), direct("write")])
+}
+
+fn results(request: &Value) -> Vec<&str> {
+    let messages = request["messages"].as_array().unwrap();
+    messages.iter().filter(|m| m["role"] == "tool").map(|m| m["content"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn calls_are_run_in_order_and_their_results_sent_until_a_turn_has_none() {
+    let (told, bodies) = hold_against(
+        core_four(),
+        vec![
+            calls(&[
+                ("edit", json!({"path": "a.txt", "edits": [{"oldText": "two", "newText": "2"}]})),
+                ("read", json!({"path": "a.txt"})),
+            ]),
+            calls(&[("bash", json!({"command": "cat a.txt; exit 4"}))]),
+            says("Done."),
+        ],
+    );
+    assert_eq!(told.unwrap(), "Done.");
+    assert_eq!(bodies.len(), 3);
+    assert_eq!(
+        results(&bodies[2]),
+        ["Made 1 replacement in a.txt", "one\n2\n", "one\n2\nCommand exited with code 4"]
+    );
+    let messages = bodies[1]["messages"].as_array().unwrap();
+    let roles: Vec<_> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "tool", "tool"]);
+    assert_eq!(messages[2]["tool_calls"][1]["id"], messages[4]["tool_call_id"]);
+    let sent_before = bodies[1]["messages"].as_array().unwrap();
+    assert_eq!(bodies[2]["messages"].as_array().unwrap()[..sent_before.len()], sent_before[..]);
+}
+
+#[test]
+fn every_refused_or_failed_call_is_marked_and_the_loop_goes_on() {
+    let (told, bodies) = hold_against(
+        core_four(),
+        vec![
+            calls(&[
+                ("invented", json!({})),
+                ("read", json!({"file": "a.txt"})),
+                ("read", json!({"path": "missing.txt"})),
+                ("edit", json!({"path": "a.txt", "edits": [{"oldText": "zz", "newText": "2"}]})),
+            ]),
+            says("Gave up."),
+        ],
+    );
+    assert_eq!(told.unwrap(), "Gave up.");
+    let results = results(&bodies[1]);
+    assert_eq!(results.len(), 4);
+    assert!(results.iter().all(|result| result.starts_with("Error: ")), "{results:?}");
+}
+
+#[test]
+fn a_loaded_group_is_declared_from_the_next_request_on() {
+    let mut gateway = core_four();
+    gateway.tools.push(deferred("fd", "search"));
+    gateway.tools.push(deferred("create_goal", "session"));
+    gateway.discovery = Discovery::Gateway;
+    let (told, bodies) = hold_against(
+        gateway,
+        vec![
+            calls(&[("capabilities", json!({})), ("capabilities", json!({"groups": ["serach"]}))]),
+            calls(&[("capabilities", json!({"groups": ["search"]})), ("fd", json!({}))]),
+            calls(&[("fd", json!({}))]),
+            says("Found."),
+        ],
+    );
+    assert_eq!(told.unwrap(), "Found.");
+    let tools: Vec<_> = bodies.iter().map(|body| body["tools"].as_array().unwrap().clone()).collect();
+    assert_eq!(tools[0].len(), 5);
+    assert_eq!(tools[1], tools[0]);
+    assert_eq!(tools[2][..5], tools[0][..]);
+    assert_eq!((tools[2].len(), &tools[2][5]["function"]["name"]), (6, &json!("fd")));
+    assert_eq!(tools[3], tools[2]);
+    let results = results(&bodies[3]);
+    assert!(results[0].starts_with("search: find files by name, search their text (fd)\nsession: "));
+    assert!(
+        results[1].starts_with("Error: the arguments of capabilities do not fit: groups[0] must be one of")
+    );
+    assert!(results[2].starts_with("search: loaded fd (find files and folders by name)"));
+    assert_eq!(results[3], "Error: fd can be called from the next turn on");
+    assert_eq!(results[4], "a.txt\n");
+}
+
+#[test]
+fn what_is_no_turn_ends_the_conversation_with_the_reason() {
+    let refused = (429, "application/json", br#"{"error":{"message":"slow down"}}"#.to_vec());
+    let told = hold_against(core_four(), vec![refused]).0.unwrap_err();
+    assert!(told.contains("status 429") && told.contains("slow down"), "{told}");
+    let cut =
+        (200, "text/event-stream", b"data: {\"choices\":[{\"delta\":{\"content\":\"Hal\"}}]}\n\n".to_vec());
+    assert!(hold_against(core_four(), vec![cut]).0.unwrap_err().contains("not whole"));
+    let broken = surface(vec![direct("raed")]);
+    let (told, bodies) = hold_against(broken, Vec::new());
+    assert!(told.unwrap_err().contains("\"raed\"") && bodies.is_empty());
+}
+
+#[test]
+fn the_same_answers_give_the_same_requests() {
+    let talk = || {
+        let script = vec![calls(&[("bash", json!({"command": "ls; echo $((6 * 7))"}))]), says("x")];
+        let mut bodies = hold_against(core_four(), script).1;
+        // The two workspaces of this test differ in name, which only the instructions hold.
+        bodies.iter_mut().for_each(|body| body["messages"][0] = Value::Null);
+        bodies
+    };
+    assert_eq!(talk(), talk());
+}

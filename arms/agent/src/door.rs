@@ -1,0 +1,121 @@
+//! The one way out of the cell: requests to the recorder. A fresh connection for each, which costs next to nothing on
+//! loopback and leaves no question whether a request on a connection that broke had been received.
+
+use bench_wire::chat::TurnReader;
+use bench_wire::{Turn, TurnError};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, USER_AGENT};
+use hyper::{Request, Response, Uri};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+/// Characters of a refusal's body that are shown.
+const SHOWN: usize = 500;
+
+/// Where the model is asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Door {
+    authority: String,
+    path: String,
+    bearer: String,
+}
+
+/// Why there is no turn.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DoorError {
+    #[error("BENCH_BASE_URL {0:?} is not of the form http://HOST:PORT/PATH")]
+    BadUrl(String),
+    #[error("BENCH_API_KEY cannot be sent as a header")]
+    BadKey,
+    #[error("no connection to {authority}: {source}")]
+    Connect { authority: String, source: std::io::Error },
+    #[error("the request to {authority} broke off: {source}")]
+    Broken { authority: String, source: hyper::Error },
+    #[error("{authority} answered with status {status}: {body}")]
+    Status { authority: String, status: u16, body: String },
+    #[error(transparent)]
+    Turn(#[from] TurnError),
+}
+
+impl Door {
+    /// Checks and takes apart a base URL.
+    pub(crate) fn to(base_url: &str, api_key: &str) -> Result<Self, DoorError> {
+        let bad = || DoorError::BadUrl(base_url.to_owned());
+        let url: Uri = base_url.parse().map_err(|_| bad())?;
+        let authority = url.authority().filter(|authority| authority.port().is_some()).ok_or_else(bad)?;
+        if url.scheme_str() != Some("http") || url.query().is_some() {
+            return Err(bad());
+        }
+        if api_key.bytes().any(|byte| !(b' '..=b'~').contains(&byte)) {
+            return Err(DoorError::BadKey);
+        }
+        Ok(Self {
+            authority: authority.to_string(),
+            path: format!("{}/chat/completions", url.path().trim_end_matches('/')),
+            bearer: format!("Bearer {api_key}"),
+        })
+    }
+
+    /// Sends a chat request and reads the turn that answers it.
+    pub(crate) async fn ask(&self, body: Vec<u8>) -> Result<Turn, DoorError> {
+        let response = self.send(body).await?;
+        let status = response.status();
+        let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let mut reader = TurnReader::new(content_type);
+        let mut start_of_body = Vec::new();
+        let mut body = response.into_body();
+        while let Some(frame) = body.frame().await {
+            let Ok(bytes) = frame.map_err(|source| self.broken(source))?.into_data() else { continue };
+            if status.is_success() {
+                reader.feed(&bytes);
+            } else if start_of_body.len() < 4 * SHOWN {
+                start_of_body.extend_from_slice(&bytes);
+            }
+        }
+        if status.is_success() {
+            return Ok(reader.finish()?);
+        }
+        let body = String::from_utf8_lossy(&start_of_body).chars().take(SHOWN).collect();
+        Err(DoorError::Status { authority: self.authority.clone(), status: status.as_u16(), body })
+    }
+
+    async fn send(&self, body: Vec<u8>) -> Result<Response<Incoming>, DoorError> {
+        let connect = |source| DoorError::Connect { authority: self.authority.clone(), source };
+        let stream = TcpStream::connect(&self.authority).await.map_err(connect)?;
+        stream.set_nodelay(true).map_err(connect)?;
+        let (mut sender, connection) =
+            http1::handshake(TokioIo::new(stream)).await.map_err(|source| self.broken(source))?;
+        // Its errors come back through the response as well.
+        tokio::spawn(connection);
+        let request = Request::post(&self.path)
+            .header(HOST, &self.authority)
+            .header(AUTHORIZATION, &self.bearer)
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "text/event-stream, application/json")
+            .header(USER_AGENT, concat!("bench-agent/", env!("CARGO_PKG_VERSION")))
+            .body(Full::new(Bytes::from(body)))
+            .expect("path and headers have been checked when the door was made");
+        sender.send_request(request).await.map_err(|source| self.broken(source))
+    }
+
+    fn broken(&self, source: hyper::Error) -> DoorError {
+        DoorError::Broken { authority: self.authority.clone(), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_http_with_a_port_is_a_door() {
+        assert_eq!(Door::to("http://127.0.0.1:80/v1/", "k").unwrap().path, "/v1/chat/completions");
+        for url in ["", "127.0.0.1:80", "https://h:1/v1", "http://h/v1", "http://h:1/v1?x=1"] {
+            assert!(Door::to(url, "k").is_err(), "{url}");
+        }
+        assert!(Door::to("http://h:1/v1", "a\nb").is_err());
+    }
+}

@@ -1,0 +1,217 @@
+//! Is a surface one that this agent can show? Asked by the harness before a run and by the agent when it starts.
+
+use bench_core::{CodeExposure, Discovery, ModelExposure, Surface};
+
+use crate::catalogue::{GATEWAY, group_names, tool, tool_names};
+
+/// What is wrong with a surface.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SurfaceError {
+    /// A tool that the catalogue does not have.
+    #[error("surface {surface:?} lists the tool {tool:?}, which does not exist; the tools are {known}")]
+    UnknownTool {
+        /// The surface.
+        surface: String,
+        /// The tool.
+        tool: String,
+        /// What exists.
+        known: String,
+    },
+    /// A tool that is listed twice.
+    #[error("surface {surface:?} lists the tool {tool:?} twice; keep one of the two")]
+    Twice {
+        /// The surface.
+        surface: String,
+        /// The tool.
+        tool: String,
+    },
+    /// The gateway as a listed tool.
+    #[error(
+        "surface {surface:?} lists the tool \"capabilities\"; it comes by itself with discovery = \"gateway\""
+    )]
+    GatewayListed {
+        /// The surface.
+        surface: String,
+    },
+    /// A deferred tool that nothing can load.
+    #[error(
+        "surface {surface:?} defers the tool {tool:?} and has discovery = \"none\": nothing could ever load it; set discovery = \"gateway\" or hide it"
+    )]
+    NoDiscovery {
+        /// The surface.
+        surface: String,
+        /// The tool.
+        tool: String,
+    },
+    /// A deferred tool that belongs to no group.
+    #[error("surface {surface:?} defers the tool {tool:?} without a group; add group = \"…\" ({known})")]
+    NoGroup {
+        /// The surface.
+        surface: String,
+        /// The tool.
+        tool: String,
+        /// The groups that exist.
+        known: String,
+    },
+    /// A group that the catalogue does not describe.
+    #[error(
+        "surface {surface:?} puts the tool {tool:?} into the group {group:?}, which does not exist; the groups are {known}"
+    )]
+    UnknownGroup {
+        /// The surface.
+        surface: String,
+        /// The tool.
+        tool: String,
+        /// The group.
+        group: String,
+        /// The groups that exist.
+        known: String,
+    },
+    /// A gateway with nothing behind it.
+    #[error(
+        "surface {surface:?} has discovery = \"gateway\" and no deferred tool; defer one or set discovery = \"none\""
+    )]
+    NothingToLoad {
+        /// The surface.
+        surface: String,
+    },
+    /// A tool that code could call, in a surface that has no tool which runs code.
+    #[error(
+        "surface {surface:?} bridges the tool {tool:?} to code, and no tool of this build runs code; set code = \"no\""
+    )]
+    NoCodeTool {
+        /// The surface.
+        surface: String,
+        /// The tool.
+        tool: String,
+    },
+    /// Guidance about a tool that the model is not shown.
+    #[error(
+        "guidance of surface {surface:?} names the tool {tool:?}, which it does not show at once: {line:?}"
+    )]
+    GuidanceNamesAbsentTool {
+        /// The surface.
+        surface: String,
+        /// The tool.
+        tool: String,
+        /// The line.
+        line: String,
+    },
+}
+
+/// Checks that the reference agent can show this surface. Names the first thing that is wrong and what to do about it.
+pub fn check_surface(surface: &Surface) -> Result<(), SurfaceError> {
+    let name = || surface.name.to_string();
+    for (index, entry) in surface.tools.iter().enumerate() {
+        check_tool(surface, index)?;
+        if entry.model == ModelExposure::Deferred {
+            check_deferred(surface, index)?;
+        }
+    }
+    if surface.discovery == Discovery::Gateway && surface.groups().is_empty() {
+        return Err(SurfaceError::NothingToLoad { surface: name() });
+    }
+    for line in &surface.guidance {
+        if let Some(tool) = absent_tool_named(surface, line) {
+            return Err(SurfaceError::GuidanceNamesAbsentTool {
+                surface: name(),
+                tool: tool.to_owned(),
+                line: line.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn check_tool(surface: &Surface, index: usize) -> Result<(), SurfaceError> {
+    let entry = &surface.tools[index];
+    let (surface_name, tool_name) = (surface.name.to_string(), entry.name.clone());
+    if entry.name == GATEWAY {
+        return Err(SurfaceError::GatewayListed { surface: surface_name });
+    }
+    if tool(&entry.name).is_none() {
+        let known = tool_names().join(", ");
+        return Err(SurfaceError::UnknownTool { surface: surface_name, tool: tool_name, known });
+    }
+    if surface.tools[..index].iter().any(|earlier| earlier.name == entry.name) {
+        return Err(SurfaceError::Twice { surface: surface_name, tool: tool_name });
+    }
+    match entry.code {
+        CodeExposure::No => Ok(()),
+        CodeExposure::Bridged => Err(SurfaceError::NoCodeTool { surface: surface_name, tool: tool_name }),
+    }
+}
+
+fn check_deferred(surface: &Surface, index: usize) -> Result<(), SurfaceError> {
+    let entry = &surface.tools[index];
+    let (surface_name, tool_name) = (surface.name.to_string(), entry.name.clone());
+    if surface.discovery == Discovery::None {
+        return Err(SurfaceError::NoDiscovery { surface: surface_name, tool: tool_name });
+    }
+    let known = group_names();
+    match &entry.group {
+        None => {
+            Err(SurfaceError::NoGroup { surface: surface_name, tool: tool_name, known: known.join(", ") })
+        }
+        Some(group) if !known.contains(group) => Err(SurfaceError::UnknownGroup {
+            surface: surface_name,
+            tool: tool_name,
+            group: group.clone(),
+            known: known.join(", "),
+        }),
+        Some(_) => Ok(()),
+    }
+}
+
+/// A tool that the line names and the surface does not show. Several names are plain English words, so a name counts in
+/// backticks, or bare when it holds an underscore or has no vowel to be read by.
+fn absent_tool_named<'a>(surface: &Surface, line: &'a str) -> Option<&'a str> {
+    let shown = |name: &str| {
+        (name == GATEWAY && surface.discovery == Discovery::Gateway)
+            || surface.tools.iter().any(|tool| tool.name == name && tool.model == ModelExposure::Direct)
+    };
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let quoted = line.split('`').skip(1).step_by(2);
+    let plain = line
+        .split(|c| !is_word(c))
+        .filter(|word| word.contains('_') || !word.contains(['a', 'e', 'i', 'o', 'u']));
+    quoted.chain(plain).find(|name| tool(name).is_some() && !shown(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::offer::tests::{deferred, direct, surface};
+
+    #[test]
+    fn a_sound_surface_is_accepted() {
+        assert_eq!(check_surface(&surface(vec![direct("read"), direct("bash")])), Ok(()));
+        let mut gateway = surface(vec![direct("read"), deferred("fd", "search")]);
+        gateway.discovery = Discovery::Gateway;
+        gateway.guidance = vec!["Ask `capabilities` first.".into(), "A workflow is read as a whole.".into()];
+        assert_eq!(check_surface(&gateway), Ok(()));
+    }
+
+    #[test]
+    fn each_fault_is_named() {
+        let message = |change: &dyn Fn(&mut Surface)| {
+            let mut broken = surface(vec![direct("read"), deferred("fd", "search")]);
+            broken.discovery = Discovery::Gateway;
+            change(&mut broken);
+            check_surface(&broken).unwrap_err().to_string()
+        };
+        assert!(message(&|s| s.tools[0].name = "raed".into()).contains("\"raed\", which does not exist"));
+        assert!(message(&|s| s.tools[1] = direct("read")).contains("twice"));
+        assert!(message(&|s| s.tools[0].name = "capabilities".into()).contains("comes by itself"));
+        assert!(message(&|s| s.discovery = Discovery::None).contains("nothing could ever load it"));
+        assert!(message(&|s| s.tools[1].group = None).contains("without a group"));
+        assert!(
+            message(&|s| s.tools[1].group = Some("seach".into())).contains("\"seach\", which does not exist")
+        );
+        assert!(message(&|s| s.tools.truncate(1)).contains("no deferred tool"));
+        assert!(message(&|s| s.tools[0].code = CodeExposure::Bridged).contains("runs code"));
+        for line in ["Use `edit`.", "Prefer fd to ls.", "See bg_start."] {
+            assert!(message(&|s| s.guidance = vec![line.into()]).contains("does not show at once"), "{line}");
+        }
+    }
+}
