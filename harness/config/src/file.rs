@@ -11,7 +11,7 @@ use toml::Spanned;
 /// An experiment: arms, tasks, contrasts, repeats, limits and gates.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-#[schemars(title = "bench experiment file")]
+#[schemars(title = "bench experiment file", extend("required" = ["name", "arm"]))]
 pub struct ExperimentFile {
     /// Name of the experiment. Run directories start with it.
     #[schemars(with = "String")]
@@ -54,7 +54,7 @@ pub struct ExperimentFile {
     pub rules: Option<RulesFile>,
     /// The arms, at least one.
     #[serde(default)]
-    #[schemars(with = "Vec<ArmFile>", required, length(min = 1))]
+    #[schemars(with = "Vec<ArmFile>", length(min = 1))]
     pub arm: Vec<Spanned<ArmFile>>,
     /// Planned comparisons of two arms.
     #[serde(default)]
