@@ -18,6 +18,7 @@ pub mod ledger;
 pub mod lexicon;
 pub mod metric;
 pub mod schedule;
+pub mod source;
 pub mod surface;
 pub mod task;
 
@@ -38,5 +39,6 @@ pub use ledger::{FirstRequest, Load, ToolEntry, TurnEntry, Usage};
 pub use lexicon::{Lexicon, LexiconRule};
 pub use metric::Metric;
 pub use schedule::{Block, Cell, Schedule};
+pub use source::{Problem, Source};
 pub use surface::{CodeExposure, Discovery, ModelExposure, Surface, SurfaceTool};
 pub use task::{Task, Track};

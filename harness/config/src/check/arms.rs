@@ -1,0 +1,192 @@
+//! Arms: agent, surface, command, model, settings and the oracle's profile.
+
+use bench_core::experiment::ProfileKind;
+use bench_core::source::unknown;
+use bench_core::{AgentId, Arm, ArmId, Catalogue, ModelSettings, Profile, SurfaceId, Upstream};
+use toml::Spanned;
+
+use super::{numbers, refuse_repeated};
+use crate::error::Findings;
+use crate::file::{ArmFile, ExperimentFile, ProfileFile};
+
+const DEFAULT_AGENT: &str = "reference";
+const COMMAND_AGENT: &str = "command";
+const ORACLE_MODEL: &str = "oracle";
+
+/// The words of the oracle's profiles.
+const PROFILES: [(&str, ProfileKind); 6] = [
+    ("perfect", ProfileKind::Perfect),
+    ("wanders", ProfileKind::Wanders),
+    ("gives-up", ProfileKind::GivesUp),
+    ("wrong-arguments", ProfileKind::WrongArguments),
+    ("invents-tools", ProfileKind::InventsTools),
+    ("never-discovers", ProfileKind::NeverDiscovers),
+];
+
+/// An arm that the file names; `checked` is `None` when a finding says what is wrong with it.
+pub(super) struct NamedArm<'f> {
+    pub(super) name: &'f str,
+    pub(super) checked: Option<Arm>,
+}
+
+/// What all arms share.
+struct Shared<'a> {
+    upstream: Option<&'a Upstream>,
+    catalogue: &'a Catalogue,
+    model: Option<&'a Spanned<String>>,
+    settings: Option<ModelSettings>,
+}
+
+/// The arms in the order of the file.
+pub(super) fn check<'f>(
+    file: &'f ExperimentFile,
+    upstream: Option<&Upstream>,
+    catalogue: &Catalogue,
+    findings: &mut Findings<'_>,
+) -> Vec<NamedArm<'f>> {
+    if file.arm.is_empty() {
+        findings.missing_from_file("arm", "there is no arm: add at least one [[arm]] table");
+    }
+    refuse_repeated("arm", file.arm.iter().map(|arm| &arm.get_ref().name), findings);
+    let settings = numbers::settings(file.settings.as_ref(), &ModelSettings::default(), findings);
+    let shared = Shared { upstream, catalogue, model: file.model.as_ref(), settings };
+    file.arm
+        .iter()
+        .map(|table| NamedArm {
+            name: table.get_ref().name.get_ref(),
+            checked: arm(table, &shared, findings),
+        })
+        .collect()
+}
+
+fn arm(table: &Spanned<ArmFile>, shared: &Shared<'_>, findings: &mut Findings<'_>) -> Option<Arm> {
+    let file = table.get_ref();
+    let id = findings.id(&file.name, ArmId::new);
+    let agent = agent(table, shared.catalogue, findings);
+    let surface = agent.as_ref().and_then(|agent| surface(table, agent, shared.catalogue, findings));
+    let command = agent.as_ref().and_then(|agent| command(table, agent, findings));
+    let model = model(table, shared, findings);
+    let settings = match &shared.settings {
+        Some(settings) => numbers::settings(file.settings.as_ref(), settings, findings),
+        None => None,
+    };
+    let profile = profile(file.oracle_profile.as_ref(), shared.upstream, findings);
+    Some(Arm {
+        id: id?,
+        agent: agent?,
+        surface: surface?,
+        command: command?,
+        model: model?,
+        settings: settings?,
+        profile: profile?,
+    })
+}
+
+fn agent(table: &Spanned<ArmFile>, catalogue: &Catalogue, findings: &mut Findings<'_>) -> Option<AgentId> {
+    let written = table.get_ref().agent.as_ref();
+    let word = written.map_or(DEFAULT_AGENT, |agent| agent.get_ref());
+    if let Some(agent) = catalogue.agents.keys().find(|agent| agent.as_str() == word) {
+        return Some(agent.clone());
+    }
+    let known: Vec<&str> = catalogue.agents.keys().map(AgentId::as_str).collect();
+    let span = written.map_or_else(|| table.span(), Spanned::span);
+    findings.wrong(span, unknown("agent", word, &known));
+    None
+}
+
+fn surface(
+    table: &Spanned<ArmFile>,
+    agent: &AgentId,
+    catalogue: &Catalogue,
+    findings: &mut Findings<'_>,
+) -> Option<SurfaceId> {
+    let known = &catalogue.agents[agent];
+    let words: Vec<&str> = known.iter().map(SurfaceId::as_str).collect();
+    let Some(written) = &table.get_ref().surface else {
+        if let [only] = known.as_slice() {
+            return Some(only.clone());
+        }
+        let message = format!("agent `{agent}` needs a surface: write one of {}", words.join(", "));
+        findings.missing(table.span(), "arm.surface", message);
+        return None;
+    };
+    let found = known.iter().find(|surface| surface.as_str() == written.get_ref());
+    if found.is_none() {
+        findings.wrong(
+            written.span(),
+            unknown(&format!("surface of agent `{agent}`"), written.get_ref(), &words),
+        );
+    }
+    found.cloned()
+}
+
+fn command(table: &Spanned<ArmFile>, agent: &AgentId, findings: &mut Findings<'_>) -> Option<Vec<String>> {
+    let written = table.get_ref().command.as_ref();
+    let takes_command = agent.as_str() == COMMAND_AGENT;
+    match written {
+        None if takes_command => {
+            let message =
+                "agent `command` needs a command line, for example command = [\"my-agent\", \"--headless\"]";
+            findings.missing(table.span(), "arm.command", message);
+            None
+        }
+        None => Some(Vec::new()),
+        Some(written) if !takes_command => {
+            let message = format!(
+                "agent `{agent}` is started by its adapter and takes no command: remove the key, or write agent = \"command\""
+            );
+            findings.wrong(written.span(), message);
+            None
+        }
+        Some(written) if written.get_ref().first().is_none_or(String::is_empty) => {
+            findings.wrong(
+                written.span(),
+                "the command names no program: write it as the first element of the list",
+            );
+            None
+        }
+        Some(written) => Some(written.get_ref().clone()),
+    }
+}
+
+fn model(table: &Spanned<ArmFile>, shared: &Shared<'_>, findings: &mut Findings<'_>) -> Option<String> {
+    match table.get_ref().model.as_ref().or(shared.model) {
+        Some(written) if written.get_ref().trim().is_empty() => {
+            findings.wrong(written.span(), "the model id is empty: write the id that the endpoint knows");
+            None
+        }
+        Some(written) => Some(written.get_ref().clone()),
+        None if shared.upstream.is_none_or(|upstream| *upstream == Upstream::Oracle) => {
+            Some(ORACLE_MODEL.to_owned())
+        }
+        None => {
+            let message =
+                "no model: a real upstream needs one; write `model = \"…\"` here or at the top of the file";
+            findings.missing(table.span(), "arm.model", message);
+            None
+        }
+    }
+}
+
+fn profile(
+    written: Option<&Spanned<ProfileFile>>,
+    upstream: Option<&Upstream>,
+    findings: &mut Findings<'_>,
+) -> Option<Profile> {
+    let Some(table) = written else { return Some(Profile::default()) };
+    if let Some(upstream) = upstream.filter(|upstream| **upstream != Upstream::Oracle) {
+        let message = format!(
+            "only the oracle plays by a profile, and the upstream is `{}`: remove the key, or write kind = \"oracle\"",
+            upstream.word()
+        );
+        findings.wrong(table.span(), message);
+        return None;
+    }
+    let file = table.get_ref();
+    let kind = findings.word("oracle profile", &file.kind, &PROFILES);
+    let rate = match &file.rate {
+        Some(rate) => findings.number(rate, "a probability from 0 to 1", |n| (0.0..=1.0).contains(&n)),
+        None => Some(Profile::default().rate),
+    };
+    Some(Profile { kind: kind?, rate: rate? })
+}

@@ -1,0 +1,174 @@
+//! From the file's words to the nouns of core. Each part reports all that is wrong with it and answers `None` when
+//! something was; what depends on a broken part stays silent about it, so that one mistake is reported once.
+
+mod arms;
+mod contrasts;
+mod gates;
+mod numbers;
+mod upstream;
+
+use std::collections::BTreeSet;
+
+use bench_core::source::unknown;
+use bench_core::{
+    Catalogue, Experiment, ExperimentId, IsolationLevel, SuiteId, TaskId, TaskSelection, Upstream,
+};
+use toml::Spanned;
+
+use crate::error::Findings;
+use crate::file::ExperimentFile;
+
+const DEFAULT_SUITE: &str = "default";
+const DEFAULT_TOKENIZER: &str = "o200k_base";
+
+/// The experiment that the file describes; `None` when a finding says why not.
+pub(crate) fn experiment(
+    file: &ExperimentFile,
+    catalogue: &Catalogue,
+    findings: &mut Findings<'_>,
+) -> Option<Experiment> {
+    let name = findings.id(&file.name, ExperimentId::new);
+    let repeats = numbers::repeats(file.repeats.as_ref(), findings);
+    let suite = suite(file, catalogue, findings);
+    let tasks = suite.as_ref().and_then(|suite| tasks(file, suite, catalogue, findings));
+    let upstream = upstream::check(file.upstream.as_ref(), findings);
+    let min_isolation = upstream.as_ref().and_then(|upstream| min_isolation(file, upstream, findings));
+    let tokenizer = tokenizer(file, catalogue, findings);
+    let recorder_port = recorder_port(file, findings);
+    let limits = numbers::limits(file.limits.as_ref(), findings);
+    let rules = numbers::rules(file.rules.as_ref(), findings);
+    let arms = arms::check(file, upstream.as_ref(), catalogue, findings);
+    let contrasts = contrasts::check(file, &arms, findings);
+    let gates = gates::check(file, &contrasts, upstream.as_ref(), findings);
+    Some(Experiment {
+        name: name?,
+        seed: file.seed.unwrap_or(1),
+        repeats: repeats?,
+        suite: suite?,
+        tasks: tasks?,
+        arms: arms.into_iter().map(|arm| arm.checked).collect::<Option<Vec<_>>>()?,
+        contrasts: contrasts.into_iter().map(|contrast| contrast.checked).collect::<Option<Vec<_>>>()?,
+        gates: gates?,
+        limits: limits?,
+        upstream: upstream?,
+        min_isolation: min_isolation?,
+        tokenizer: tokenizer?,
+        recorder_port: recorder_port?,
+        rules: rules?,
+    })
+}
+
+fn suite(file: &ExperimentFile, catalogue: &Catalogue, findings: &mut Findings<'_>) -> Option<SuiteId> {
+    let written = file.suite.as_ref().map_or(DEFAULT_SUITE, |suite| suite.get_ref());
+    if let Some((id, _)) = catalogue.suites.iter().find(|(id, _)| id.as_str() == written) {
+        return Some(id.clone());
+    }
+    let known: Vec<&str> = catalogue.suites.keys().map(SuiteId::as_str).collect();
+    let message = unknown("suite", written, &known);
+    match &file.suite {
+        Some(suite) => findings.wrong(suite.span(), message),
+        None => findings.missing_from_file("suite", format!("{message}; name one with `suite = \"…\"`")),
+    }
+    None
+}
+
+fn tasks(
+    file: &ExperimentFile,
+    suite: &SuiteId,
+    catalogue: &Catalogue,
+    findings: &mut Findings<'_>,
+) -> Option<TaskSelection> {
+    let Some(list) = &file.tasks else { return Some(TaskSelection::All) };
+    if list.get_ref().is_empty() {
+        findings.wrong(
+            list.span(),
+            "the list is empty: name at least one task, or leave the key out for all of them",
+        );
+        return None;
+    }
+    let known = &catalogue.suites[suite];
+    let mut seen = BTreeSet::new();
+    let mut chosen = Vec::new();
+    for written in list.get_ref() {
+        let word = written.get_ref();
+        match known.iter().find(|task| task.as_str() == word) {
+            Some(_) if !seen.insert(word.as_str()) => {
+                findings.wrong(written.span(), format!("task `{word}` is named twice: remove one"));
+            }
+            Some(task) => chosen.push(task.clone()),
+            None => {
+                let kind = format!("task of suite `{suite}`");
+                let known: Vec<&str> = known.iter().map(TaskId::as_str).collect();
+                findings.wrong(written.span(), unknown(&kind, word, &known));
+            }
+        }
+    }
+    (chosen.len() == list.get_ref().len()).then_some(TaskSelection::Named(chosen))
+}
+
+fn min_isolation(
+    file: &ExperimentFile,
+    upstream: &Upstream,
+    findings: &mut Findings<'_>,
+) -> Option<IsolationLevel> {
+    let default = if upstream.is_deterministic() { IsolationLevel::L1 } else { IsolationLevel::L2 };
+    let Some(written) = &file.min_isolation else { return Some(default) };
+    if written.get_ref() == "L0" {
+        let message =
+            "L0 means no walls at all, and this build starts no cell without them; write \"L1\" or higher";
+        findings.wrong(written.span(), message);
+        return None;
+    }
+    let words = [("L1", IsolationLevel::L1), ("L2", IsolationLevel::L2), ("L3", IsolationLevel::L3)];
+    let level = findings.word("isolation level", written, &words)?;
+    if level < default {
+        let message = format!(
+            "{level} is below {default}, the default for the upstream `{}`; taken because it is written here",
+            upstream.word()
+        );
+        findings.doubtful(written.span(), message);
+    }
+    Some(level)
+}
+
+fn tokenizer(file: &ExperimentFile, catalogue: &Catalogue, findings: &mut Findings<'_>) -> Option<String> {
+    let written = file.tokenizer.as_ref().map_or(DEFAULT_TOKENIZER, |name| name.get_ref());
+    if catalogue.tokenizers.iter().any(|known| known == written) {
+        return Some(written.to_owned());
+    }
+    let message = unknown("tokenizer", written, &catalogue.tokenizers);
+    match &file.tokenizer {
+        Some(name) => findings.wrong(name.span(), message),
+        None => findings.missing_from_file("tokenizer", message),
+    }
+    None
+}
+
+fn recorder_port(file: &ExperimentFile, findings: &mut Findings<'_>) -> Option<Option<u16>> {
+    match file.recorder_port.as_ref().map(|port| (*port.get_ref(), port)) {
+        Some((0, written)) => {
+            findings.wrong(
+                written.span(),
+                "port 0 is no fixed port: write 1 to 65535, or leave the key out for any free one",
+            );
+            None
+        }
+        Some((port, _)) => Some(Some(port)),
+        None => Some(None),
+    }
+}
+
+/// Reports every name after the first that was used before.
+fn refuse_repeated<'n>(
+    kind: &str,
+    names: impl Iterator<Item = &'n Spanned<String>>,
+    findings: &mut Findings<'_>,
+) {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if !seen.insert(name.get_ref()) {
+            let message = format!("a second {kind} is named `{}`: give each its own name", name.get_ref());
+            findings.wrong(name.span(), message);
+        }
+    }
+}

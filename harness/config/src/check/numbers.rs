@@ -1,0 +1,123 @@
+//! Repeats, limits, the numbers of the rules, model settings.
+
+use bench_core::experiment::Rules;
+use bench_core::{Limits, ModelSettings};
+use toml::Spanned;
+
+use crate::error::Findings;
+use crate::file::{LimitsFile, RulesFile, SettingsFile};
+
+const DEFAULT_REPEATS: u32 = 2;
+/// The number of a repeat has at most four digits in reports.
+const MOST_REPEATS: u32 = 9_999;
+const MOST_RERUNS: u32 = 9;
+
+/// Blocks per task.
+pub(super) fn repeats(written: Option<&Spanned<u32>>, findings: &mut Findings<'_>) -> Option<u32> {
+    let Some(written) = written else { return Some(DEFAULT_REPEATS) };
+    let value = *written.get_ref();
+    if value == 0 || value > MOST_REPEATS {
+        findings.wrong(written.span(), format!("{value} repeats cannot be done: write 1 to {MOST_REPEATS}"));
+        return None;
+    }
+    if value % 2 == 1 {
+        let message = format!(
+            "{value} repeats are an odd number: the order of two arms cannot be balanced within a task; {} can",
+            value + 1
+        );
+        findings.doubtful(written.span(), message);
+    }
+    Some(value)
+}
+
+/// Caps per attempt.
+pub(super) fn limits(file: Option<&LimitsFile>, findings: &mut Findings<'_>) -> Option<Limits> {
+    let default = Limits::default();
+    let Some(file) = file else { return Some(default) };
+    let wall_ms = cap(file.wall_ms.as_ref(), findings);
+    let verify_wall_ms = cap(file.verify_wall_ms.as_ref(), findings);
+    let turns = cap(file.turns.as_ref(), findings);
+    let requests = cap(file.requests.as_ref(), findings);
+    let total_tokens = cap(file.total_tokens.as_ref(), findings);
+    let output_bytes = cap(file.output_bytes.as_ref(), findings);
+    Some(Limits {
+        wall_ms: wall_ms?.unwrap_or(default.wall_ms),
+        verify_wall_ms: verify_wall_ms?.unwrap_or(default.verify_wall_ms),
+        turns: turns?.or(default.turns),
+        requests: requests?.or(default.requests),
+        total_tokens: total_tokens?.or(default.total_tokens),
+        output_bytes: output_bytes?.unwrap_or(default.output_bytes),
+    })
+}
+
+/// A cap of at least 1: outer `None` = refused, inner `None` = not written.
+fn cap<T: Copy + Default + PartialEq>(
+    written: Option<&Spanned<T>>,
+    findings: &mut Findings<'_>,
+) -> Option<Option<T>> {
+    let Some(written) = written else { return Some(None) };
+    if *written.get_ref() == T::default() {
+        findings.wrong(
+            written.span(),
+            "0 would end every attempt at once: write at least 1, or leave the key out",
+        );
+        return None;
+    }
+    Some(Some(*written.get_ref()))
+}
+
+/// Numbers of the decision rules.
+pub(super) fn rules(file: Option<&RulesFile>, findings: &mut Findings<'_>) -> Option<Rules> {
+    let default = Rules::default();
+    let Some(file) = file else { return Some(default) };
+    let mut number = |written: &Option<Spanned<f64>>, otherwise, range, inside: fn(f64) -> bool| match written
+    {
+        Some(written) => findings.number(written, range, inside),
+        None => Some(otherwise),
+    };
+    let alpha = number(&file.alpha, default.alpha, "a number above 0 and below 0.5", |n| n > 0.0 && n < 0.5);
+    let max_invalid_fraction =
+        number(&file.max_invalid_fraction, default.max_invalid_fraction, "a share from 0 to 1", |n| {
+            (0.0..=1.0).contains(&n)
+        });
+    let par = number(&file.par, default.par, "a factor of at least 1", |n| n >= 1.0);
+    let max_reruns_per_block = reruns(file, default.max_reruns_per_block, findings);
+    Some(Rules {
+        alpha: alpha?,
+        max_invalid_fraction: max_invalid_fraction?,
+        par: par?,
+        max_reruns_per_block: max_reruns_per_block?,
+    })
+}
+
+fn reruns(file: &RulesFile, otherwise: u32, findings: &mut Findings<'_>) -> Option<u32> {
+    let Some(written) = &file.max_reruns_per_block else { return Some(otherwise) };
+    let value = *written.get_ref();
+    if value > MOST_RERUNS {
+        let message =
+            format!("{value} re-runs of one block would re-roll its outcome: write 0 to {MOST_RERUNS}");
+        findings.wrong(written.span(), message);
+        return None;
+    }
+    Some(value)
+}
+
+/// Model settings: those of the file over those that hold otherwise.
+pub(super) fn settings(
+    file: Option<&SettingsFile>,
+    otherwise: &ModelSettings,
+    findings: &mut Findings<'_>,
+) -> Option<ModelSettings> {
+    let Some(file) = file else { return Some(otherwise.clone()) };
+    let temperature = match &file.temperature {
+        Some(written) => findings.number(written, "a temperature of at least 0", |n| n >= 0.0).map(Some),
+        None => Some(otherwise.temperature),
+    };
+    let max_output_tokens = cap(file.max_output_tokens.as_ref(), findings);
+    Some(ModelSettings {
+        temperature: temperature?,
+        max_output_tokens: max_output_tokens?.or(otherwise.max_output_tokens),
+        thinking: file.thinking.clone().or_else(|| otherwise.thinking.clone()),
+        sampling_seed: file.sampling_seed.or(otherwise.sampling_seed),
+    })
+}

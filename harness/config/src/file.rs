@@ -1,0 +1,233 @@
+//! The experiment file as it is written: plain structs, one doc comment per key. From these comments come the JSON
+//! schema and the reference page, so they are written for the person who edits the file.
+//!
+//! Words and names are kept as text with their place; `check` turns them into the nouns of `bench-core`. Tags, flattening
+//! and untagged variants are avoided on purpose: with them serde loses the places and the unknown keys.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toml::Spanned;
+
+/// An experiment: arms, tasks, contrasts, repeats, limits and gates.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(title = "bench experiment file", extend("required" = ["name", "arm"]))]
+pub struct ExperimentFile {
+    /// Name of the experiment. Run directories start with it.
+    #[schemars(with = "String")]
+    pub name: Spanned<String>,
+    /// The one seed from which the order of cells and the oracle's imperfect profiles are drawn.
+    #[schemars(with = "Option<u64>", extend("default" = 1))]
+    pub seed: Option<u64>,
+    /// Blocks per task: how often each task is done by every arm. An even number balances the order within each task.
+    #[schemars(with = "Option<u32>", range(min = 1, max = 9999), extend("default" = 2))]
+    pub repeats: Option<Spanned<u32>>,
+    /// The suite whose tasks are done.
+    #[schemars(with = "Option<String>", extend("default" = "default"))]
+    pub suite: Option<Spanned<String>>,
+    /// The tasks of the suite that take part, in this order. Left out: all of them.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub tasks: Option<Spanned<Vec<Spanned<String>>>>,
+    /// Model id that every arm asks for, unless the arm names its own. Required unless the upstream is `oracle`, which
+    /// accepts any id; there it defaults to `oracle`.
+    #[schemars(with = "Option<String>")]
+    pub model: Option<Spanned<String>>,
+    /// Tokenizer that counts every request of every arm: one basis per experiment.
+    #[schemars(with = "Option<String>", extend("default" = "o200k_base"))]
+    pub tokenizer: Option<Spanned<String>>,
+    /// The weakest isolation at which a cell may be started: `L1`, `L2` or `L3`. Default: `L1` with the oracle, `L2` with a
+    /// real upstream; a lower level than the default holds only when it is written here.
+    #[schemars(with = "Option<String>", extend("enum" = ["L1", "L2", "L3"]))]
+    pub min_isolation: Option<Spanned<String>>,
+    /// Fixed port on the loopback address for the recorder, for machines where a port must be opened by hand. Left out:
+    /// any free port.
+    #[schemars(with = "Option<u16>", range(min = 1))]
+    pub recorder_port: Option<Spanned<u16>>,
+    /// Who answers model calls.
+    #[schemars(with = "Option<UpstreamFile>")]
+    pub upstream: Option<Spanned<UpstreamFile>>,
+    /// Model settings, equal for all arms unless an arm has its own.
+    pub settings: Option<SettingsFile>,
+    /// Caps per attempt.
+    pub limits: Option<LimitsFile>,
+    /// Numbers of the decision rules. They are written into the lock before the first cell.
+    pub rules: Option<RulesFile>,
+    /// The arms, at least one.
+    #[serde(default)]
+    #[schemars(with = "Vec<ArmFile>", length(min = 1))]
+    pub arm: Vec<Spanned<ArmFile>>,
+    /// Planned comparisons of two arms.
+    #[serde(default)]
+    #[schemars(with = "Vec<ContrastFile>")]
+    pub contrast: Vec<Spanned<ContrastFile>>,
+    /// Rules on the contrasts, written down before the first cell.
+    #[serde(default)]
+    #[schemars(with = "Vec<GateFile>")]
+    pub gate: Vec<Spanned<GateFile>>,
+}
+
+/// Who answers model calls.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct UpstreamFile {
+    /// `oracle` (built in: plays each task's reference plan, needs no key and no network) or `openai-chat` (any endpoint
+    /// that speaks OpenAI chat completions).
+    #[schemars(with = "Option<String>", extend("enum" = ["oracle", "openai-chat"], "default" = "oracle"))]
+    pub kind: Option<Spanned<String>>,
+    /// Base URL of an `openai-chat` endpoint up to and including its version part, without a slash at the end, for example
+    /// `https://api.deepseek.com/v1`.
+    #[schemars(with = "Option<String>")]
+    pub base_url: Option<Spanned<String>>,
+    /// Name of the environment variable that holds the key. Never the key itself. Left out: no key is sent.
+    #[schemars(with = "Option<String>")]
+    pub key_env: Option<Spanned<String>>,
+}
+
+/// Model settings. Left out: not sent, the provider's own default holds.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct SettingsFile {
+    /// Sampling temperature.
+    #[schemars(with = "Option<f64>", range(min = 0.0))]
+    pub temperature: Option<Spanned<f64>>,
+    /// Cap on the tokens of one response.
+    #[schemars(with = "Option<u32>", range(min = 1))]
+    pub max_output_tokens: Option<Spanned<u32>>,
+    /// Thinking effort, in the provider's own word.
+    #[schemars(with = "Option<String>")]
+    pub thinking: Option<String>,
+    /// Seed passed to the provider. Not the experiment's `seed`.
+    #[schemars(with = "Option<u64>")]
+    pub sampling_seed: Option<u64>,
+}
+
+/// Caps per attempt.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct LimitsFile {
+    /// Wall clock of the agent, milliseconds.
+    #[schemars(with = "Option<u64>", range(min = 1), extend("default" = 600_000))]
+    pub wall_ms: Option<Spanned<u64>>,
+    /// Wall clock of the verifier, milliseconds.
+    #[schemars(with = "Option<u64>", range(min = 1), extend("default" = 120_000))]
+    pub verify_wall_ms: Option<Spanned<u64>>,
+    /// Turns of the agent's own loop.
+    #[schemars(with = "Option<u32>", range(min = 1), extend("default" = 100))]
+    pub turns: Option<Spanned<u32>>,
+    /// Requests to the model of every kind.
+    #[schemars(with = "Option<u32>", range(min = 1), extend("default" = 300))]
+    pub requests: Option<Spanned<u32>>,
+    /// Input plus output tokens, counted here. Left out: no cap.
+    #[schemars(with = "Option<u64>", range(min = 1))]
+    pub total_tokens: Option<Spanned<u64>>,
+    /// Bytes of stdout plus stderr of the agent.
+    #[schemars(with = "Option<u64>", range(min = 1), extend("default" = 16_777_216))]
+    pub output_bytes: Option<Spanned<u64>>,
+}
+
+/// Numbers of the decision rules.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RulesFile {
+    /// One-sided error per gate, above 0 and below 0.5.
+    #[schemars(with = "Option<f64>", extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 0.5, "default" = 0.05))]
+    pub alpha: Option<Spanned<f64>>,
+    /// Share of invalid blocks above which the whole run is invalid, 0 to 1.
+    #[schemars(with = "Option<f64>", range(min = 0.0, max = 1.0), extend("default" = 0.2))]
+    pub max_invalid_fraction: Option<Spanned<f64>>,
+    /// Factor put on the costs of candidate cells that a limit cut off; a PASS must survive it. At least 1.
+    #[schemars(with = "Option<f64>", range(min = 1.0), extend("default" = 2.0))]
+    pub par: Option<Spanned<f64>>,
+    /// How often a block is done again when one of its cells failed for a reason that was not the agent's.
+    #[schemars(with = "Option<u32>", range(min = 0, max = 9), extend("default" = 1))]
+    pub max_reruns_per_block: Option<Spanned<u32>>,
+}
+
+/// An arm: agent, surface, model and settings.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ArmFile {
+    /// Its name.
+    #[schemars(with = "String")]
+    pub name: Spanned<String>,
+    /// The agent that is started: `reference` (built in), a real agent by its name, or `command` for any command line.
+    #[schemars(with = "Option<String>", extend("default" = "reference"))]
+    pub agent: Option<Spanned<String>>,
+    /// The surface that the agent is asked to show. May be left out where the agent knows only one.
+    #[schemars(with = "Option<String>")]
+    pub surface: Option<Spanned<String>>,
+    /// Program and arguments of `agent = "command"`; nowhere else.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub command: Option<Spanned<Vec<String>>>,
+    /// Model id that this arm asks for, instead of the experiment's.
+    #[schemars(with = "Option<String>")]
+    pub model: Option<Spanned<String>>,
+    /// How the oracle plays this arm: perfectly, or with one seeded fault.
+    #[schemars(with = "Option<ProfileFile>")]
+    pub oracle_profile: Option<Spanned<ProfileFile>>,
+    /// Model settings of this arm. Each key replaces the experiment's.
+    pub settings: Option<SettingsFile>,
+}
+
+/// How the oracle plays an arm.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ProfileFile {
+    /// The kind of play.
+    #[schemars(with = "String", extend("enum" = ["perfect", "wanders", "gives-up", "wrong-arguments", "invents-tools", "never-discovers"]))]
+    pub kind: Spanned<String>,
+    /// Probability, per cell, that the fault occurs at all, 0 to 1.
+    #[schemars(with = "Option<f64>", range(min = 0.0, max = 1.0), extend("default" = 1.0))]
+    pub rate: Option<Spanned<f64>>,
+}
+
+/// A planned comparison of two arms.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ContrastFile {
+    /// Its name.
+    #[schemars(with = "String")]
+    pub name: Spanned<String>,
+    /// The arm compared with.
+    #[schemars(with = "String")]
+    pub control: Spanned<String>,
+    /// The arm under examination.
+    #[schemars(with = "String")]
+    pub candidate: Spanned<String>,
+    /// The one thing in which the two arms differ; a pair that differs in more is refused. A different `agent` may bring its
+    /// own surface; `none` is a comparison of two equal arms.
+    #[schemars(with = "String", extend("enum" = ["surface", "agent", "model", "settings", "oracle-profile", "none"]))]
+    pub factor: Spanned<String>,
+    /// `gate`: its gates decide the exit code. `reported`: its gates are shown and decide nothing. `negative-control`: its
+    /// gates are expected to FAIL; when none does, the instrument is broken and the run is invalid.
+    #[schemars(with = "Option<String>", extend("enum" = ["gate", "reported", "negative-control"], "default" = "gate"))]
+    pub role: Option<Spanned<String>>,
+}
+
+/// A rule on one metric of one or more contrasts.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct GateFile {
+    /// Its name. Left out: the metric.
+    #[schemars(with = "Option<String>")]
+    pub name: Option<Spanned<String>>,
+    /// The number it looks at.
+    #[schemars(with = "String", extend("enum" = metric_keys()))]
+    pub metric: Spanned<String>,
+    /// Largest tolerated ratio candidate / control, for every metric but `pass_rate`.
+    #[schemars(with = "Option<f64>", extend("exclusiveMinimum" = 0.0))]
+    pub limit: Option<Spanned<f64>>,
+    /// Largest tolerated loss of `pass_rate` as a fraction: 0.10 is ten points.
+    #[schemars(with = "Option<f64>", extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
+    pub margin: Option<Spanned<f64>>,
+    /// The contrasts it hangs on. Left out: all whose role is `gate` or `negative-control`.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub contrasts: Option<Spanned<Vec<Spanned<String>>>>,
+    /// `tasks-like-these`: PASS must hold for tasks like those that were done. `these-tasks`: for exactly these.
+    #[schemars(with = "Option<String>", extend("enum" = ["tasks-like-these", "these-tasks"], "default" = "tasks-like-these"))]
+    pub scope: Option<Spanned<String>>,
+}
+
+fn metric_keys() -> Vec<&'static str> {
+    bench_core::Metric::ALL.iter().map(|metric| metric.key()).collect()
+}

@@ -1,0 +1,22 @@
+//! A catalogue like the one that the binary fills, for the tests of this crate.
+
+use bench_core::{AgentId, Catalogue, SuiteId, SurfaceId, TaskId};
+
+/// Agents `reference`, `pi`, `command`; suites `default` and `smoke`; two tokenizers.
+pub(crate) fn catalogue() -> Catalogue {
+    let surfaces = |names: &[&str]| names.iter().map(|name| SurfaceId::new(*name).unwrap()).collect::<Vec<_>>();
+    let tasks = |names: &[&str]| names.iter().map(|name| TaskId::new(*name).unwrap()).collect::<Vec<_>>();
+    Catalogue {
+        agents: [
+            ("reference", surfaces(&["bare", "loaded", "gateway", "entries"])),
+            ("pi", surfaces(&["four-tools", "seven-builtins"])),
+            ("command", surfaces(&["own"])),
+        ]
+        .map(|(agent, surfaces)| (AgentId::new(agent).unwrap(), surfaces))
+        .into(),
+        suites: [("default", tasks(&["one", "two", "three"])), ("smoke", tasks(&["hello"]))]
+            .map(|(suite, tasks)| (SuiteId::new(suite).unwrap(), tasks))
+            .into(),
+        tokenizers: vec!["o200k_base".to_owned(), "cl100k_base".to_owned()],
+    }
+}
