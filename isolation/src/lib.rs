@@ -1,1 +1,39 @@
 //! Workspace, policy, launcher, evidence; one mechanism a file.
+//!
+//! Launcher: [`Launcher`] runs programs behind walls, [`sandbox_exec_main`] is its other half. Directories of a cell:
+//! [`Slots`], [`Workspace`]. What this machine can enforce: [`reachable`]. This crate leaves to others what is run in a
+//! cell, who answers its model calls, and what follows from how it ended.
+
+pub mod captured;
+pub mod collect;
+mod discard;
+pub mod error;
+pub mod exposed;
+mod gaps;
+mod inside;
+mod kernel;
+pub mod launcher;
+mod message;
+pub mod reach;
+pub mod running;
+pub mod slot;
+pub mod spec;
+pub mod state_dir;
+mod system_paths;
+mod template;
+mod walls;
+pub mod workspace;
+
+pub use captured::Captured;
+pub use collect::{CollectCaps, Collected, LeftOut, Why};
+pub use error::{LaunchError, LauncherError};
+pub use exposed::{Exposed, refuse_exposed};
+pub use inside::sandbox_exec_main;
+pub use launcher::{Launcher, LauncherSeed};
+pub use reach::{Reachable, reachable};
+pub use running::{CellExit, RunningCell, Stop};
+pub use slot::{Slot, Slots};
+pub use spec::{CellSpec, Policy};
+pub use state_dir::{NoStateDir, default_state_dir};
+pub use system_paths::granted_system_paths;
+pub use workspace::{Workspace, WorkspaceError};

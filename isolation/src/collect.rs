@@ -1,0 +1,245 @@
+//! Takes what an agent left out of its workspace without following it anywhere.
+//!
+//! Only regular files and directories are taken, opened beneath the workspace with links refused by the kernel. What
+//! is left out is listed with its reason. Names may hold any byte; contents are copied, never shared.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+
+use crate::workspace::WorkspaceError;
+
+/// How much is taken at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CollectCaps {
+    /// Files and directories together.
+    pub max_entries: u64,
+    /// Bytes of all files together.
+    pub max_bytes: u64,
+}
+
+/// What was taken, and what was not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Regular files copied.
+    pub files: u64,
+    /// Directories made, without the root.
+    pub dirs: u64,
+    /// Bytes copied.
+    pub bytes: u64,
+    /// What was left out, in order of names.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Something that was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Relative to the workspace; may hold any byte.
+    pub name: PathBuf,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why something was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// A symbolic link.
+    Link,
+    /// A fifo, socket or device.
+    Special,
+    /// A regular file that has another name outside the workspace.
+    HardLink,
+    /// Not readable, or its path is too long: the kernel's answer.
+    Unreadable(String),
+    /// [`CollectCaps::max_entries`] was reached; whatever comes behind is missing too.
+    TooMany,
+    /// It alone, or with what came before it, exceeds [`CollectCaps::max_bytes`].
+    TooLarge,
+}
+
+impl std::fmt::Display for Why {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Link => f.write_str("a symbolic link"),
+            Self::Special => f.write_str("neither a file nor a directory"),
+            Self::HardLink => f.write_str("a file that has another name outside the workspace"),
+            Self::Unreadable(error) => write!(f, "not readable: {error}"),
+            Self::TooMany => f.write_str("too many entries: this and everything behind it"),
+            Self::TooLarge => f.write_str("too many bytes"),
+        }
+    }
+}
+
+/// See [`crate::Workspace::collect`].
+pub(crate) fn collect(root: &Path, dest: &Path, caps: &CollectCaps) -> Result<Collected, WorkspaceError> {
+    std::fs::create_dir_all(dest).map_err(WorkspaceError::io("create", dest))?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let open = |path: &Path| {
+        rustix::fs::open(path, flags, Mode::empty())
+            .map_err(|error| WorkspaceError::io("open", path)(error.into()))
+    };
+    let (source, target) = (open(root)?, open(dest)?);
+    let mut collected = Collected::default();
+    let found = survey(source.as_fd(), caps, &mut collected);
+    let inside = names_inside(&found);
+    for entry in &found {
+        let relative = &entry.relative;
+        let fail = WorkspaceError::io("write", &dest.join(relative));
+        if entry.kind.is_dir() {
+            rustix::fs::mkdirat(&target, relative, Mode::from_raw_mode(0o755))
+                .map_err(|error| fail(error.into()))?;
+            collected.dirs += 1;
+        } else if inside.get(&entry.inode).copied().unwrap_or(0) < entry.links {
+            collected.leave_out(relative, Why::HardLink);
+        } else {
+            let budget = caps.max_bytes - collected.bytes;
+            copy_one(source.as_fd(), target.as_fd(), entry, budget, &mut collected).map_err(fail)?;
+        }
+    }
+    collected.left_out.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(collected)
+}
+
+impl Collected {
+    fn leave_out(&mut self, name: &Path, why: Why) {
+        self.left_out.push(LeftOut { name: name.to_owned(), why });
+    }
+}
+
+/// A file or directory that may be taken.
+struct Found {
+    relative: PathBuf,
+    kind: FileType,
+    inode: (u64, u64),
+    links: u64,
+    size: u64,
+    executable: bool,
+}
+
+/// Walks the tree, parents before children and names in order, so that caps cut the same entries on every machine.
+fn survey(root: BorrowedFd<'_>, caps: &CollectCaps, collected: &mut Collected) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    let mut waiting = vec![PathBuf::new()];
+    while let Some(dir) = waiting.pop() {
+        let names = match names_of(root, &dir) {
+            Ok(names) => names,
+            Err(error) => {
+                collected.leave_out(&dir, Why::Unreadable(error.to_string()));
+                continue;
+            }
+        };
+        let mut below = Vec::new();
+        for name in names {
+            let relative = dir.join(name);
+            if found.len() as u64 >= caps.max_entries {
+                collected.leave_out(&relative, Why::TooMany);
+                return found;
+            }
+            match look_at(root, &relative) {
+                Ok(entry) => {
+                    if entry.kind.is_dir() {
+                        below.push(relative);
+                    }
+                    found.push(entry);
+                }
+                Err(why) => collected.leave_out(&relative, why),
+            }
+        }
+        // Last in, first out: reversed, the walk goes on with the first name.
+        waiting.extend(below.into_iter().rev());
+    }
+    found
+}
+
+fn look_at(root: BorrowedFd<'_>, relative: &Path) -> Result<Found, Why> {
+    let fd = open_beneath(root, relative, OFlags::PATH | OFlags::NOFOLLOW)
+        .map_err(|error| Why::Unreadable(error.to_string()))?;
+    let stat: Stat = rustix::fs::fstat(&fd).map_err(|error| Why::Unreadable(error.to_string()))?;
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    if kind.is_symlink() {
+        return Err(Why::Link);
+    }
+    if !kind.is_dir() && !kind.is_file() {
+        return Err(Why::Special);
+    }
+    Ok(Found {
+        relative: relative.to_owned(),
+        kind,
+        inode: (stat.st_dev, stat.st_ino),
+        links: if kind.is_dir() { 0 } else { u64::from(stat.st_nlink as u32) },
+        size: u64::try_from(stat.st_size).unwrap_or(u64::MAX),
+        executable: stat.st_mode & 0o111 != 0,
+    })
+}
+
+fn names_inside(found: &[Found]) -> HashMap<(u64, u64), u64> {
+    let mut names = HashMap::new();
+    for entry in found.iter().filter(|entry| entry.kind.is_file()) {
+        *names.entry(entry.inode).or_insert(0) += 1;
+    }
+    names
+}
+
+fn names_of(root: BorrowedFd<'_>, dir: &Path) -> io::Result<Vec<std::ffi::OsString>> {
+    let path = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    let fd = open_beneath(root, path, OFlags::RDONLY | OFlags::DIRECTORY)?;
+    let mut names = Vec::new();
+    for entry in Dir::new(fd)? {
+        let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
+        if name != "." && name != ".." {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Opens beneath the root, through no link at all. `O_PATH | O_NOFOLLOW` opens a last link itself, to be looked at.
+fn open_beneath(root: BorrowedFd<'_>, relative: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    Ok(rustix::fs::openat2(root, relative, flags | OFlags::CLOEXEC, Mode::empty(), resolve)?)
+}
+
+fn copy_one(
+    source: BorrowedFd<'_>,
+    target: BorrowedFd<'_>,
+    entry: &Found,
+    budget: u64,
+    collected: &mut Collected,
+) -> io::Result<()> {
+    let relative = &entry.relative;
+    if entry.size > budget {
+        collected.leave_out(relative, Why::TooLarge);
+        return Ok(());
+    }
+    let from = match open_beneath(source, relative, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW) {
+        Ok(from) => from,
+        Err(error) => {
+            collected.leave_out(relative, Why::Unreadable(error.to_string()));
+            return Ok(());
+        }
+    };
+    let mode = Mode::from_raw_mode(if entry.executable { 0o755 } else { 0o644 });
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let to = match rustix::fs::openat(target, relative, flags, mode) {
+        Ok(to) => to,
+        Err(Errno::NAMETOOLONG) => {
+            collected.leave_out(relative, Why::Unreadable(Errno::NAMETOOLONG.to_string()));
+            return Ok(());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    // Whatever the harness's umask is: the verifier's cell sees these modes.
+    rustix::fs::fchmod(&to, mode)?;
+    let copied = io::copy(&mut File::from(from).take(entry.size), &mut File::from(to))?;
+    collected.files += 1;
+    collected.bytes += copied;
+    Ok(())
+}

@@ -1,0 +1,32 @@
+//! Takes every capability from the agent process. Uid 0 with `CAP_PERFMON` or `CAP_SYS_ADMIN` reads the environment of
+//! the harness through every Landlock wall.
+
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+use crate::kernel;
+use crate::message::Refusal;
+
+const WALL: &str = "capabilities";
+
+/// Empties all five sets. Where the bounding set cannot be emptied (no `CAP_SETPCAP`), `no_new_privs` keeps an exec
+/// from giving anything back; the probes look at what is left.
+pub(crate) fn drop_all() -> Result<(), Refusal> {
+    let fail = |detail: std::io::Error| Refusal::no_wall(WALL, detail);
+    let held = rustix::thread::capabilities(None).map_err(|error| fail(error.into()))?;
+    if held.effective.contains(CapabilitySet::SETPCAP) {
+        let mut number = 0;
+        while kernel::drop_from_bounding_set(number).map_err(fail)? {
+            number += 1;
+        }
+    }
+    rustix::thread::clear_ambient_capability_set().map_err(|error| fail(error.into()))?;
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    rustix::thread::set_capabilities(None, sets).map_err(|error| fail(error.into()))
+}
+
+/// Is none left that this process could use or pass on?
+pub(crate) fn none_left() -> std::io::Result<bool> {
+    let held = rustix::thread::capabilities(None)?;
+    Ok(held.effective.is_empty() && held.permitted.is_empty() && held.inheritable.is_empty())
+}

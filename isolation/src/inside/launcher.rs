@@ -1,0 +1,230 @@
+//! The launcher itself: waits for orders, forks a supervisor for each, ends them all when the harness is gone.
+
+use std::collections::HashSet;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::ExitCode;
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::{Errno, FdFlags};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags};
+use rustix::process::{DumpableBehavior, Pid, Signal};
+
+use super::probe::Outsiders;
+use super::{supervisor, tree};
+use crate::kernel::{self, Fork};
+use crate::message::{Hello, Order, Refusal, Report};
+use crate::walls::SystemGrants;
+
+/// What the launcher knows when a cell is forked off.
+pub(crate) struct Surroundings {
+    /// Landlock ABI of the kernel.
+    pub(crate) landlock_abi: Option<u32>,
+    /// The system's part of every policy.
+    pub(crate) system: SystemGrants,
+    /// The image this process runs, whatever has been built in its place since.
+    pub(crate) own_image: OwnedFd,
+    /// Who must not be reached from inside.
+    pub(crate) outsiders: Outsiders,
+}
+
+/// The descriptors that come with an order.
+pub(crate) struct Connection {
+    /// The order's JSON.
+    pub(crate) order: OwnedFd,
+    /// Reports to, and stop requests from, the harness.
+    pub(crate) socket: OwnedFd,
+    /// The program's stdout.
+    pub(crate) stdout: OwnedFd,
+    /// The program's stderr.
+    pub(crate) stderr: OwnedFd,
+}
+
+/// Body of the hidden subcommand `sandbox-exec`. To be called first thing in `main`, before any thread exists; stdin
+/// must be the socket that [`crate::Launcher::start`] makes.
+pub fn sandbox_exec_main() -> ExitCode {
+    let control = match take_control() {
+        Ok(control) => control,
+        Err(error) => return complain(&format!("stdin is not the launcher's socket: {error}")),
+    };
+    match set_up() {
+        Ok((surroundings, signals)) => {
+            greet(&control, None);
+            serve(control, signals, &surroundings);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            greet(&control, Some(error.to_string()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "started by hand, without a socket, there is nobody else to tell")]
+fn complain(what: &str) -> ExitCode {
+    eprintln!("sandbox-exec: {what}; this subcommand is for the harness alone");
+    ExitCode::from(70)
+}
+
+/// Moves the socket away from descriptor 0, puts /dev/null there and closes whatever else was inherited.
+fn take_control() -> std::io::Result<OwnedFd> {
+    rustix::net::sockopt::socket_type(rustix::stdio::stdin())?;
+    let null = rustix::fs::open("/dev/null", OFlags::RDWR, Mode::empty())?;
+    drop(null);
+    kernel::close_from(3)?;
+    let control = rustix::io::dup(rustix::stdio::stdin())?;
+    rustix::io::fcntl_setfd(&control, FdFlags::CLOEXEC)?;
+    let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    kernel::place_descriptor(&null, 0)?;
+    Ok(control)
+}
+
+fn set_up() -> std::io::Result<(Surroundings, OwnedFd)> {
+    let own_image = rustix::fs::open("/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    // Ctrl-C in a terminal is for the harness, which then ends its cells in order.
+    let _ = rustix::process::setsid();
+    rustix::process::chdir("/")?;
+    let signals = kernel::signal_descriptor(&[Signal::CHILD, Signal::TERM])?;
+    let surroundings = Surroundings {
+        landlock_abi: kernel::landlock_version().ok(),
+        system: SystemGrants::open()?,
+        own_image,
+        outsiders: Outsiders {
+            launcher: rustix::process::getpid(),
+            harness: rustix::process::getppid().filter(|pid| !pid.is_init()),
+        },
+    };
+    Ok((surroundings, signals))
+}
+
+fn greet(control: &OwnedFd, fault: Option<String>) {
+    let hello = serde_json::to_vec(&Hello { fault }).expect("our own words are valid JSON values");
+    // A harness that is gone by now is noticed by the next read.
+    let _ = rustix::net::send(control, &hello, SendFlags::NOSIGNAL);
+}
+
+fn serve(control: OwnedFd, signals: OwnedFd, surroundings: &Surroundings) {
+    let mut supervisors: HashSet<Pid> = HashSet::new();
+    loop {
+        let mut fds = [
+            PollFd::from_borrowed_fd(control.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN),
+        ];
+        if matches!(rustix::event::poll(&mut fds, None), Err(error) if error != Errno::INTR) {
+            break;
+        }
+        let (order_waits, signal_waits) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
+        if signal_waits {
+            if kernel::take_signals(signals.as_fd()).contains(&Signal::TERM.as_raw()) {
+                break;
+            }
+            bury(&mut supervisors, &signals);
+        }
+        if order_waits {
+            match receive(&control) {
+                Ok(Some(connection)) => {
+                    supervisors.extend(start_cell(connection, &control, surroundings));
+                }
+                Ok(None) => break,
+                // A malformed order has no socket on which to answer; its sender sees the end of its connection.
+                Err(_) => {}
+            }
+        }
+    }
+    drop(control);
+    end_supervisors(supervisors, &signals);
+}
+
+/// Takes leave of supervisors that have ended. One that was killed leaves its tree to this process: end that as well.
+fn bury(supervisors: &mut HashSet<Pid>, signals: &OwnedFd) {
+    let mut orphans = false;
+    for (pid, status) in tree::reap().ended {
+        orphans |= !supervisors.remove(&pid) || !status.exited();
+    }
+    if orphans {
+        let remains = tree::end_all(signals.as_fd(), supervisors);
+        for (pid, _) in remains.ended {
+            supervisors.remove(&pid);
+        }
+    }
+}
+
+fn end_supervisors(mut supervisors: HashSet<Pid>, signals: &OwnedFd) {
+    for pid in &supervisors {
+        let _ = rustix::process::kill_process(*pid, Signal::TERM);
+    }
+    // Each supervisor has its own patience with its tree, so this wait is bounded.
+    while !supervisors.is_empty() {
+        let reaped = tree::reap();
+        for (pid, _) in &reaped.ended {
+            supervisors.remove(pid);
+        }
+        if reaped.empty {
+            break;
+        }
+        if !supervisors.is_empty() {
+            let mut fds = [PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN)];
+            let _ = rustix::event::poll(&mut fds, None);
+            kernel::take_signals(signals.as_fd());
+        }
+    }
+    tree::end_all(signals.as_fd(), &HashSet::new());
+}
+
+/// One order, or `None` at the end of the connection.
+fn receive(control: &OwnedFd) -> std::io::Result<Option<Connection>> {
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0u8; 1];
+    let mut parts = [std::io::IoSliceMut::new(&mut byte)];
+    let received = rustix::net::recvmsg(control, &mut parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    if received.bytes == 0 {
+        return Ok(None);
+    }
+    let mut fds: Vec<OwnedFd> = Vec::with_capacity(4);
+    for message in ancillary.drain() {
+        if let RecvAncillaryMessage::ScmRights(rights) = message {
+            fds.extend(rights);
+        }
+    }
+    let [order, socket, stdout, stderr]: [OwnedFd; 4] =
+        fds.try_into().map_err(|_| std::io::Error::from(std::io::ErrorKind::InvalidData))?;
+    Ok(Some(Connection { order, socket, stdout, stderr }))
+}
+
+fn start_cell(connection: Connection, control: &OwnedFd, surroundings: &Surroundings) -> Option<Pid> {
+    let launcher = rustix::process::getpid();
+    match kernel::fork() {
+        Ok(Fork::Parent(pid)) => Some(pid),
+        Ok(Fork::Child) => {
+            // Or the harness would not see the launcher's end while this cell lives.
+            let _ =
+                kernel::place_descriptor(rustix::stdio::stdin(), std::os::fd::AsRawFd::as_raw_fd(control));
+            supervisor::supervise(connection, launcher, surroundings)
+        }
+        Err(error) => {
+            let refusal = Refusal::setup("fork the cell's supervisor", error);
+            supervisor::report(&connection.socket, &Report::Refused(refusal));
+            None
+        }
+    }
+}
+
+/// Reads an order's JSON from its memfd.
+pub(crate) fn read_order(memfd: &OwnedFd) -> std::io::Result<Order> {
+    let mut text = Vec::new();
+    let mut offset = 0;
+    let mut chunk = [0u8; 16 * 1024];
+    loop {
+        match rustix::io::pread(memfd, &mut chunk, offset)? {
+            0 => break,
+            count => {
+                text.extend_from_slice(&chunk[..count]);
+                offset += count as u64;
+            }
+        }
+    }
+    serde_json::from_slice(&text).map_err(std::io::Error::from)
+}

@@ -1,0 +1,238 @@
+//! The supervisor of one cell: outside the walls, one thread, subreaper of everything that the agent starts.
+//!
+//! It starts the agent process, reports to the harness, keeps the wall limit, and leaves only when the tree is empty
+//! (or has resisted for too long, which it then says).
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::net::{RecvFlags, SendFlags};
+use rustix::pipe::PipeFlags;
+use rustix::process::{Pid, Signal, WaitStatus};
+
+use super::agent::{self, Start};
+use super::launcher::{Connection, Surroundings, read_order};
+use super::tree;
+use crate::kernel::{self, Fork, UsageOf};
+use crate::message::{Ended, Order, Raised, Refusal, Report, StopCause};
+
+/// How long a stopped agent may tidy up after SIGTERM.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// How long putting the walls up may take before it counts as hung.
+const SETUP_PATIENCE: Duration = Duration::from_secs(20);
+
+/// Runs one cell from its order to its last report.
+pub(crate) fn supervise(connection: Connection, launcher: Pid, surroundings: &Surroundings) -> ! {
+    let Connection { order, socket, stdout, stderr } = connection;
+    let started = prepare(launcher)
+        .and_then(|signals| {
+            let order = read_order(&order).map_err(|error| Refusal::setup("read the order", error))?;
+            Ok((signals, order))
+        })
+        .and_then(|(signals, order)| start(&order, [stdout, stderr], surroundings, signals));
+    match started {
+        Ok((cell, raised)) => {
+            report(&socket, &Report::Started(raised));
+            let ended = cell.run(&socket);
+            report(&socket, &Report::Ended(ended));
+        }
+        Err(refusal) => report(&socket, &Report::Refused(refusal)),
+    }
+    kernel::leave(0)
+}
+
+/// Sends one report. A harness that is gone does not need it.
+pub(crate) fn report(socket: &OwnedFd, report: &Report) {
+    let text = serde_json::to_vec(report).expect("our own reports are valid JSON values");
+    let _ = rustix::net::send(socket, &text, SendFlags::NOSIGNAL);
+}
+
+fn prepare(launcher: Pid) -> Result<OwnedFd, Refusal> {
+    let fail = |error: std::io::Error| Refusal::setup("start the cell's supervisor", error);
+    let signals = kernel::signal_descriptor(&[Signal::CHILD, Signal::TERM]).map_err(fail)?;
+    rustix::process::set_parent_process_death_signal(Some(Signal::TERM))
+        .map_err(|error| fail(error.into()))?;
+    if rustix::process::getppid() != Some(launcher) {
+        return Err(Refusal::setup("start the cell's supervisor", "the launcher has ended already"));
+    }
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(|error| fail(error.into()))?;
+    Ok(signals)
+}
+
+/// Forks the agent process and listens to it until its exec.
+fn start(
+    order: &Order,
+    outputs: [OwnedFd; 2],
+    surroundings: &Surroundings,
+    signals: OwnedFd,
+) -> Result<(RunningTree, Raised), Refusal> {
+    let fail = |error: std::io::Error| Refusal::setup("fork the agent process", error);
+    let (heard, words) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|error| fail(error.into()))?;
+    let supervisor = rustix::process::getpid();
+    let [stdout, stderr] = outputs;
+    let leader = match kernel::fork().map_err(fail)? {
+        Fork::Parent(leader) => leader,
+        Fork::Child => {
+            agent::become_program(Start { order, surroundings, supervisor, stdout, stderr, words })
+        }
+    };
+    drop((words, stdout, stderr));
+    match listen(heard) {
+        Ok(raised) => {
+            let deadline = Instant::now() + Duration::from_millis(order.wall_ms);
+            let wall = (raised.exec_at_ns, raised.setup_cpu_us);
+            let cell = RunningTree {
+                leader,
+                signals,
+                deadline,
+                exec_at_ns: wall.0,
+                setup_cpu_us: wall.1,
+                status: None,
+                exit_at_ns: 0,
+            };
+            Ok((cell, raised))
+        }
+        Err(refusal) => {
+            tree::end_all(signals.as_fd(), &HashSet::new());
+            Err(refusal)
+        }
+    }
+}
+
+/// The agent process's last word before its end of the pipe closes: walls and exec, or why not.
+fn listen(heard: OwnedFd) -> Result<Raised, Refusal> {
+    wait_readable(&heard)?;
+    let mut last = Err(Refusal::setup("put up the walls", "the agent process ended without a word"));
+    for line in BufReader::new(std::fs::File::from(heard)).lines() {
+        let line = line.map_err(|error| Refusal::setup("listen to the agent process", error))?;
+        last = serde_json::from_str(&line)
+            .map_err(|error| Refusal::setup("understand the agent process", error))?;
+    }
+    last
+}
+
+fn wait_readable(heard: &OwnedFd) -> Result<(), Refusal> {
+    let timeout = Timespec::try_from(SETUP_PATIENCE).ok();
+    let mut fds = [PollFd::from_borrowed_fd(heard.as_fd(), PollFlags::IN)];
+    loop {
+        match rustix::event::poll(&mut fds, timeout.as_ref()) {
+            Ok(0) => {
+                return Err(Refusal::setup("put up the walls", format!("not done in {SETUP_PATIENCE:?}")));
+            }
+            Ok(_) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(Refusal::setup("listen to the agent process", error)),
+        }
+    }
+}
+
+/// A program behind its walls, with everything that it started.
+struct RunningTree {
+    leader: Pid,
+    signals: OwnedFd,
+    deadline: Instant,
+    exec_at_ns: u64,
+    setup_cpu_us: u64,
+    status: Option<WaitStatus>,
+    exit_at_ns: u64,
+}
+
+impl RunningTree {
+    fn run(mut self, socket: &OwnedFd) -> Ended {
+        let stopped_by = self.wait_for_leader(socket);
+        if let Some(cause) = stopped_by {
+            self.stop_leader(cause);
+        }
+        let remains = tree::end_all(self.signals.as_fd(), &HashSet::new());
+        self.note(&remains.ended);
+        let killed_leader = remains.ended.iter().any(|(pid, _)| *pid == self.leader);
+        let usage = kernel::usage(UsageOf::Children);
+        let exit_code = self.status.and_then(|status| status.exit_status());
+        let signal = self.status.and_then(|status| status.terminating_signal());
+        Ended {
+            exit_code,
+            signal,
+            stopped_by,
+            wall_ms: self.exit_at_ns.saturating_sub(self.exec_at_ns) as f64 / 1e6,
+            cpu_ms: usage.cpu_us.saturating_sub(self.setup_cpu_us) as f64 / 1e3,
+            peak_rss_bytes: usage.peak_rss_bytes,
+            survivors_killed: remains.killed.saturating_sub(u32::from(killed_leader)),
+            quiescent: remains.quiescent,
+        }
+    }
+
+    /// Waits for the leader's end; `Some` when something else came first.
+    fn wait_for_leader(&mut self, socket: &OwnedFd) -> Option<StopCause> {
+        loop {
+            self.note(&tree::reap().ended);
+            if self.status.is_some() {
+                return None;
+            }
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Some(StopCause::WallLimit);
+            }
+            let mut fds = [
+                PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN),
+            ];
+            let timeout = Timespec::try_from(left).ok();
+            let _ = rustix::event::poll(&mut fds, timeout.as_ref());
+            let (signalled, asked) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
+            if signalled && kernel::take_signals(self.signals.as_fd()).contains(&Signal::TERM.as_raw()) {
+                return Some(StopCause::Abandoned);
+            }
+            if asked {
+                let mut datagram = [0u8; 8];
+                let count = rustix::net::recv(socket, &mut datagram, RecvFlags::DONTWAIT)
+                    .map_or(0, |(count, _)| count);
+                return Some(StopCause::from_datagram(&datagram[..count]));
+            }
+        }
+    }
+
+    /// SIGTERM to the leader's group, then SIGKILL to it; the rest of the tree comes after.
+    fn stop_leader(&mut self, cause: StopCause) {
+        // Nobody is left to whom a tidy end would matter.
+        let grace = if cause == StopCause::Abandoned { Duration::ZERO } else { GRACE };
+        let group = |signal| {
+            let _ = rustix::process::kill_process_group(self.leader, signal);
+            let _ = rustix::process::kill_process(self.leader, signal);
+        };
+        if !grace.is_zero() {
+            group(Signal::TERM);
+            self.leader_ends_within(grace);
+        }
+        if self.status.is_none() {
+            let _ = rustix::process::kill_process(self.leader, Signal::KILL);
+            self.leader_ends_within(GRACE);
+        }
+    }
+
+    fn leader_ends_within(&mut self, patience: Duration) {
+        let until = Instant::now() + patience;
+        loop {
+            self.note(&tree::reap().ended);
+            let left = until.saturating_duration_since(Instant::now());
+            if self.status.is_some() || left.is_zero() {
+                return;
+            }
+            let mut fds = [PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN)];
+            let timeout = Timespec::try_from(left).ok();
+            let _ = rustix::event::poll(&mut fds, timeout.as_ref());
+            kernel::take_signals(self.signals.as_fd());
+        }
+    }
+
+    fn note(&mut self, ended: &[(Pid, WaitStatus)]) {
+        if let Some((_, status)) = ended.iter().find(|(pid, _)| *pid == self.leader) {
+            self.status = Some(*status);
+            self.exit_at_ns = kernel::monotonic_ns();
+        }
+    }
+}

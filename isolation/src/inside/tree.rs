@@ -1,0 +1,157 @@
+//! The process tree below a subreaper: reaping it, and ending it to the last process.
+//!
+//! Without a pid namespace nothing ends a tree at once. But whoever is below a subreaper comes to it when its own
+//! parent ends, so killing the direct children again and again empties the tree, whatever sessions it opened and
+//! whatever signals it ignores. Only direct children (and process groups that they are in) are ever signalled: their
+//! ids cannot be reused before they have been reaped here.
+
+use std::collections::HashSet;
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+
+use crate::kernel;
+
+/// How long a tree may resist before it counts as not to be ended.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Rounds without a pause between them: enough for any tree that does not grow on purpose.
+const QUICK_ROUNDS: u32 = 64;
+
+/// What reaping found.
+#[derive(Debug, Default)]
+pub(crate) struct Reaped {
+    /// Ended processes with their status.
+    pub(crate) ended: Vec<(Pid, WaitStatus)>,
+    /// Is nobody left?
+    pub(crate) empty: bool,
+}
+
+/// Takes the status of every child that has ended; never waits.
+pub(crate) fn reap() -> Reaped {
+    let mut reaped = Reaped::default();
+    loop {
+        match rustix::process::waitpid(None, WaitOptions::NOHANG) {
+            Ok(Some(ended)) => reaped.ended.push(ended),
+            Ok(None) => return reaped,
+            Err(Errno::INTR) => {}
+            Err(_) => {
+                reaped.empty = true;
+                return reaped;
+            }
+        }
+    }
+}
+
+/// How a tree ended.
+#[derive(Debug, Default)]
+pub(crate) struct Remains {
+    /// Processes that had to be killed.
+    pub(crate) killed: u32,
+    /// Is the tree proven empty?
+    pub(crate) quiescent: bool,
+    /// Everything reaped on the way.
+    pub(crate) ended: Vec<(Pid, WaitStatus)>,
+}
+
+/// Kills every descendant but `spared` direct children, until none is left or patience ends.
+///
+/// `signals` is a descriptor of [`kernel::signal_descriptor`] that carries `SIGCHLD`.
+pub(crate) fn end_all(signals: BorrowedFd<'_>, spared: &HashSet<Pid>) -> Remains {
+    let deadline = Instant::now() + PATIENCE;
+    let mut remains = Remains::default();
+    let mut round = 0;
+    loop {
+        let reaped = reap();
+        remains.killed += count_killed(&reaped.ended, spared);
+        remains.ended.extend(reaped.ended);
+        let living: Vec<Pid> = children().into_iter().filter(|pid| !spared.contains(pid)).collect();
+        if reaped.empty || living.is_empty() && !spared.is_empty() {
+            remains.quiescent = true;
+            return remains;
+        }
+        living.iter().for_each(|pid| kill_with_group(*pid));
+        if Instant::now() > deadline {
+            return remains;
+        }
+        if round >= QUICK_ROUNDS || living.is_empty() {
+            wait_for_child(signals, Duration::from_millis(2));
+        }
+        round += 1;
+    }
+}
+
+fn count_killed(ended: &[(Pid, WaitStatus)], spared: &HashSet<Pid>) -> u32 {
+    let by_kill = |status: &WaitStatus| status.terminating_signal() == Some(Signal::KILL.as_raw());
+    let killed = ended.iter().filter(|(pid, status)| !spared.contains(pid) && by_kill(status)).count();
+    u32::try_from(killed).unwrap_or(u32::MAX)
+}
+
+/// The group first: that is one step for the kernel, between two forks of a process that forks for ever.
+fn kill_with_group(pid: Pid) {
+    if let Ok(group) = rustix::process::getpgid(Some(pid))
+        && group != rustix::process::getpgrp()
+    {
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    }
+    let _ = rustix::process::kill_process(pid, Signal::KILL);
+}
+
+fn wait_for_child(signals: BorrowedFd<'_>, at_most: Duration) {
+    let mut fds = [PollFd::from_borrowed_fd(signals, PollFlags::IN)];
+    let timeout = Timespec::try_from(at_most).ok();
+    if matches!(rustix::event::poll(&mut fds, timeout.as_ref()), Ok(1..)) {
+        kernel::take_signals(signals);
+    }
+}
+
+/// Ids of the direct children, ended ones that were not reaped included.
+fn children() -> Vec<Pid> {
+    match std::fs::read_to_string("/proc/thread-self/children") {
+        Ok(list) => list.split_ascii_whitespace().filter_map(parse_pid).collect(),
+        // Kernels without CONFIG_PROC_CHILDREN.
+        Err(_) => children_by_scan(),
+    }
+}
+
+fn parse_pid(text: &str) -> Option<Pid> {
+    Pid::from_raw(text.parse().ok()?)
+}
+
+fn children_by_scan() -> Vec<Pid> {
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.flatten().filter_map(|entry| parse_pid(entry.file_name().to_str()?));
+    pids.filter(|pid| parent_of(*pid) == Some(own)).collect()
+}
+
+fn parent_of(pid: Pid) -> Option<i32> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The command's name stands in parentheses and may hold any byte: what counts starts behind the last one.
+    let end = stat.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(stat.get(end + 1..)?).ok()?;
+    rest.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_of_listing_children_agree() {
+        let mut child = std::process::Command::new("/bin/cat")
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let pid = Pid::from_child(&child);
+        assert!(children_by_scan().contains(&pid));
+        // Lists the children of this thread alone; in the launcher there is only one.
+        assert!(children().contains(&pid));
+        drop(child.stdin.take());
+        child.wait().unwrap();
+    }
+}

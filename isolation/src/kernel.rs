@@ -1,0 +1,230 @@
+//! The few system calls that neither `std` nor `rustix` offers, each in the smallest safe wrapper.
+//!
+//! Nothing here knows what a cell is; every `unsafe` block of the crate stands in this file.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use rustix::process::{Pid, Signal};
+use tokio::io::unix::AsyncFd;
+
+/// Which side of a fork is running.
+pub(crate) enum Fork {
+    /// The new process.
+    Child,
+    /// The old one, with the new one's id.
+    Parent(Pid),
+}
+
+/// Forks this process. Only for processes with one thread: the child may then allocate and lock as it likes.
+pub(crate) fn fork() -> io::Result<Fork> {
+    // SAFETY: the launcher and its descendants never start a thread, so no lock can be left held in the child.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(Fork::Child),
+        pid => Ok(Fork::Parent(Pid::from_raw(pid).expect("a fork answers a positive id"))),
+    }
+}
+
+/// Leaves this process at once, without running destructors or exit handlers of the process it was forked from.
+pub(crate) fn leave(code: i32) -> ! {
+    // SAFETY: _exit takes no pointers and does not return.
+    unsafe { libc::_exit(code) }
+}
+
+fn signal_set(signals: &[Signal]) -> libc::sigset_t {
+    // SAFETY: an all-zero sigset_t is valid storage, and sigemptyset initialises it.
+    let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `set` is a live sigset_t and the signal numbers come from rustix's own list.
+    unsafe {
+        libc::sigemptyset(&mut set);
+        for signal in signals {
+            libc::sigaddset(&mut set, signal.as_raw());
+        }
+    }
+    set
+}
+
+/// Blocks these signals and returns a descriptor on which they can be read instead.
+pub(crate) fn signal_descriptor(signals: &[Signal]) -> io::Result<OwnedFd> {
+    let set = signal_set(signals);
+    // SAFETY: `set` outlives both calls; the descriptor that signalfd returns is ours alone.
+    unsafe {
+        if libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        match libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) {
+            -1 => Err(io::Error::last_os_error()),
+            fd => Ok(OwnedFd::from_raw_fd(fd)),
+        }
+    }
+}
+
+/// Takes the pending signals off a descriptor of [`signal_descriptor`].
+pub(crate) fn take_signals(descriptor: BorrowedFd<'_>) -> Vec<i32> {
+    const SIZE: usize = std::mem::size_of::<libc::signalfd_siginfo>();
+    let mut taken = Vec::new();
+    let mut buffer = [0u8; SIZE];
+    while let Ok(SIZE) = rustix::io::read(descriptor, &mut buffer) {
+        // `ssi_signo` is the structure's first field.
+        taken.push(i32::from_ne_bytes([buffer[0], buffer[1], buffer[2], buffer[3]]));
+    }
+    taken
+}
+
+/// Gives every signal its default effect and blocks none: what a freshly started program expects.
+pub(crate) fn reset_signals() {
+    let empty = signal_set(&[]);
+    // SAFETY: SIG_DFL is a valid disposition for every number; the kernel refuses the ones that cannot be changed.
+    unsafe {
+        for number in 1..=64 {
+            libc::signal(number, libc::SIG_DFL);
+        }
+        libc::sigprocmask(libc::SIG_SETMASK, &empty, std::ptr::null_mut());
+    }
+}
+
+/// Marks every descriptor from `first` on as closed at the next exec.
+pub(crate) fn close_at_exec_from(first: u32) -> io::Result<()> {
+    const CLOSE_RANGE_CLOEXEC: libc::c_uint = 1 << 2;
+    close_range(first, CLOSE_RANGE_CLOEXEC)
+}
+
+/// Closes every descriptor from `first` on. Only while this process owns none of them as a Rust value.
+pub(crate) fn close_from(first: u32) -> io::Result<()> {
+    close_range(first, 0)
+}
+
+fn close_range(first: u32, flags: libc::c_uint) -> io::Result<()> {
+    // SAFETY: no pointers; callers hold no owned descriptor in the range, or only mark it.
+    match unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, flags) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// What is executed: a path, or an open file.
+pub(crate) enum Image<'a> {
+    /// A program by path.
+    Path(&'a CString),
+    /// A program by descriptor, so that no directory above it has to be readable.
+    Descriptor(BorrowedFd<'a>),
+}
+
+/// Replaces this process by a program; returns only the error.
+pub(crate) fn execute(image: &Image<'_>, argv: &[CString], envp: &[CString]) -> io::Error {
+    let argv = pointers(argv);
+    let envp = pointers(envp);
+    // SAFETY: both arrays are null-terminated and point into strings that outlive the call.
+    unsafe {
+        match image {
+            Image::Path(path) => {
+                libc::execve(path.as_ptr(), argv.as_ptr(), envp.as_ptr());
+            }
+            Image::Descriptor(fd) => {
+                libc::syscall(
+                    libc::SYS_execveat,
+                    fd.as_raw_fd(),
+                    c"".as_ptr(),
+                    argv.as_ptr(),
+                    envp.as_ptr(),
+                    libc::AT_EMPTY_PATH,
+                );
+            }
+        }
+    }
+    io::Error::last_os_error()
+}
+
+fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
+    strings.iter().map(|s| s.as_ptr()).chain([std::ptr::null()]).collect()
+}
+
+/// What processes have used.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Usage {
+    /// User and system time, in microseconds.
+    pub(crate) cpu_us: u64,
+    /// Largest resident set of a single process, in bytes.
+    pub(crate) peak_rss_bytes: u64,
+}
+
+/// Whose usage is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum UsageOf {
+    /// This process.
+    Own,
+    /// Every descendant that has been waited for.
+    Children,
+}
+
+/// Usage so far.
+pub(crate) fn usage(of: UsageOf) -> Usage {
+    let who = match of {
+        UsageOf::Own => libc::RUSAGE_SELF,
+        UsageOf::Children => libc::RUSAGE_CHILDREN,
+    };
+    // SAFETY: an all-zero rusage is valid storage for the call to fill.
+    let raw = unsafe {
+        let mut raw: libc::rusage = std::mem::zeroed();
+        libc::getrusage(who, &mut raw);
+        raw
+    };
+    let micros = |t: libc::timeval| t.tv_sec as u64 * 1_000_000 + t.tv_usec as u64;
+    Usage { cpu_us: micros(raw.ru_utime) + micros(raw.ru_stime), peak_rss_bytes: raw.ru_maxrss as u64 * 1024 }
+}
+
+/// Drops a capability from the bounding set; `Ok(false)` once the number is beyond the kernel's last one.
+pub(crate) fn drop_from_bounding_set(number: u32) -> io::Result<bool> {
+    // SAFETY: prctl with these options takes no pointers.
+    unsafe {
+        match libc::prctl(libc::PR_CAPBSET_READ, number as libc::c_ulong, 0, 0, 0) {
+            -1 => return Ok(false),
+            0 => return Ok(true),
+            _ => {}
+        }
+        match libc::prctl(libc::PR_CAPBSET_DROP, number as libc::c_ulong, 0, 0, 0) {
+            0 => Ok(true),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// The Landlock ABI version that this kernel answers with; the error is `ENOSYS` or `EOPNOTSUPP` where there is none.
+pub(crate) fn landlock_version() -> io::Result<u32> {
+    const LANDLOCK_CREATE_RULESET_VERSION: libc::c_uint = 1;
+    // SAFETY: with a null attribute of size 0 the call only answers its version.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<libc::c_void>(),
+            0usize,
+            LANDLOCK_CREATE_RULESET_VERSION,
+        )
+    };
+    u32::try_from(answer).map_err(|_| io::Error::last_os_error())
+}
+
+/// Monotonic time in nanoseconds, comparable between processes of one machine.
+pub(crate) fn monotonic_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is live storage for the call to fill; this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Makes `target` a copy of `source` that survives exec.
+pub(crate) fn place_descriptor(source: impl AsFd, target: i32) -> io::Result<()> {
+    // SAFETY: dup2 takes no pointers; whatever `target` named before is meant to be replaced.
+    match unsafe { libc::dup2(source.as_fd().as_raw_fd(), target) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Lets the runtime that calls this watch a descriptor.
+pub(crate) fn watch(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an `OwnedFd` names the same open file for as long as the registration owns it.
+    unsafe { AsyncFd::register(fd) }.map_err(Into::into)
+}

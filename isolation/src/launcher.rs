@@ -1,0 +1,193 @@
+//! The launcher from the harness's side: started once a run, asked for cells.
+
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::MemfdFlags;
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+};
+use rustix::pipe::PipeFlags;
+use tokio::io::unix::AsyncFd;
+use tokio::net::unix::pipe;
+
+use crate::error::{LaunchError, LauncherError};
+use crate::kernel;
+use crate::message::{Hello, Order, Report};
+use crate::running::{RunningCell, Streams};
+use crate::spec::CellSpec;
+
+/// How long a launcher may take to say hello.
+const HELLO_PATIENCE: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
+
+/// The process that starts cells. Clones share it; with the last one it ends, and every cell with it.
+#[derive(Clone)]
+pub struct Launcher {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    control: Option<AsyncFd<OwnedFd>>,
+    process: Child,
+}
+
+/// A launcher that was started before the runtime, to be attached to it.
+pub struct LauncherSeed {
+    control: OwnedFd,
+    process: Child,
+}
+
+impl Launcher {
+    /// Starts the launcher: this binary again, with the argument `sandbox-exec`, an empty environment and a socket as
+    /// stdin. To be called before any runtime or thread exists.
+    pub fn start() -> Result<LauncherSeed, LauncherError> {
+        let start = |step| move |error: Errno| LauncherError::Start { step, source: error.into() };
+        let (control, theirs) = socket_pair().map_err(start("make its socket"))?;
+        let process = Command::new("/proc/self/exe")
+            .arg("sandbox-exec")
+            .env_clear()
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(|source| LauncherError::Start { step: "execute this binary again", source })?;
+        let seed = LauncherSeed { control, process };
+        seed.hear_hello()?;
+        Ok(seed)
+    }
+
+    /// Starts a program behind walls. Returns once it runs: every wall stands and every probe held.
+    pub async fn launch(&self, spec: CellSpec) -> Result<RunningCell, LaunchError> {
+        let setup = |step: &'static str| move |error: Errno| LaunchError::setup(step, error);
+        let order = order_file(&Order::of(&spec))?;
+        let (ours, theirs) = socket_pair().map_err(setup("make the cell's socket"))?;
+        let (stdout, their_stdout) =
+            rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(setup("make a pipe"))?;
+        let (stderr, their_stderr) =
+            rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(setup("make a pipe"))?;
+        self.send([&order, &theirs, &their_stdout, &their_stderr]).await?;
+        drop((order, theirs, their_stdout, their_stderr));
+        let socket =
+            kernel::watch(ours).map_err(|error| LaunchError::setup("watch the cell's socket", error))?;
+        let streams = Streams {
+            stdout: pipe::Receiver::from_owned_fd(stdout)
+                .map_err(|error| LaunchError::setup("read stdout", error))?,
+            stderr: pipe::Receiver::from_owned_fd(stderr)
+                .map_err(|error| LaunchError::setup("read stderr", error))?,
+            cap_bytes: spec.output_cap_bytes,
+        };
+        match receive(&socket).await? {
+            Report::Started(raised) => Ok(RunningCell::follow(socket, streams, raised)),
+            Report::Refused(refusal) => Err(refusal.into()),
+            Report::Ended(_) => {
+                Err(LaunchError::setup("start the cell", "its end was reported before its start"))
+            }
+        }
+    }
+
+    /// Process id of the launcher.
+    pub fn pid(&self) -> u32 {
+        self.inner.process.id()
+    }
+
+    async fn send(&self, fds: [&OwnedFd; 4]) -> Result<(), LaunchError> {
+        let control = self.inner.control.as_ref().expect("taken only when the last clone is dropped");
+        let gone = |error: std::io::Error| LaunchError::LauncherDied {
+            detail: format!("it takes no order: {error}"),
+        };
+        loop {
+            let mut ready = control.writable().await.map_err(gone)?;
+            match ready.try_io(|control| send_with_descriptors(control.get_ref(), fds)) {
+                Ok(sent) => return sent.map_err(gone),
+                Err(_would_block) => {}
+            }
+        }
+    }
+}
+
+impl LauncherSeed {
+    /// Attaches the launcher to the runtime that calls this.
+    pub fn attach(self) -> Result<Launcher, LauncherError> {
+        let control = kernel::watch(self.control)
+            .map_err(|source| LauncherError::Start { step: "watch its socket", source })?;
+        Ok(Launcher { inner: Arc::new(Inner { control: Some(control), process: self.process }) })
+    }
+
+    fn hear_hello(&self) -> Result<(), LauncherError> {
+        let silent = |detail: String| LauncherError::Silent { detail };
+        let mut fds = [PollFd::from_borrowed_fd(self.control.as_fd(), PollFlags::IN)];
+        match rustix::event::poll(&mut fds, Some(&HELLO_PATIENCE)) {
+            Ok(0) => return Err(silent(format!("no word from it in {} s", HELLO_PATIENCE.tv_sec))),
+            Ok(_) => {}
+            Err(error) => return Err(silent(error.to_string())),
+        }
+        let mut datagram = [0u8; 4096];
+        let count = match rustix::net::recv(&self.control, &mut datagram, RecvFlags::empty()) {
+            Ok((0, _)) => return Err(silent("it ended at once".to_owned())),
+            Ok((count, _)) => count,
+            Err(error) => return Err(silent(error.to_string())),
+        };
+        let hello: Hello =
+            serde_json::from_slice(&datagram[..count]).map_err(|error| silent(error.to_string()))?;
+        hello.fault.map_or(Ok(()), |fault| Err(silent(fault)))
+    }
+}
+
+impl Drop for Inner {
+    /// Ends the launcher and waits for it, so that no cell outlives the run.
+    fn drop(&mut self) {
+        drop(self.control.take());
+        let _ = self.process.wait();
+    }
+}
+
+/// Two ends of a connection that keeps messages apart. Non-blocking is set on ours alone: it is shared by a
+/// description's copies, and the other end is read by processes that block.
+fn socket_pair() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
+    let (ours, theirs) =
+        rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+    rustix::io::ioctl_fionbio(&ours, true)?;
+    Ok((ours, theirs))
+}
+
+fn order_file(order: &Order) -> Result<OwnedFd, LaunchError> {
+    let text = serde_json::to_vec(order).map_err(|error| LaunchError::setup("write the order", error))?;
+    let memfd = rustix::fs::memfd_create("order", MemfdFlags::CLOEXEC)
+        .map_err(|error| LaunchError::setup("write the order", error))?;
+    let mut file = std::fs::File::from(memfd);
+    file.write_all(&text).map_err(|error| LaunchError::setup("write the order", error))?;
+    Ok(file.into())
+}
+
+fn send_with_descriptors(control: &OwnedFd, fds: [&OwnedFd; 4]) -> std::io::Result<()> {
+    let fds = fds.map(|fd| fd.as_fd());
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    ancillary.push(SendAncillaryMessage::ScmRights(&fds));
+    let body = [std::io::IoSlice::new(b"c")];
+    rustix::net::sendmsg(control, &body, &mut ancillary, SendFlags::NOSIGNAL)?;
+    Ok(())
+}
+
+/// The next report of a cell's supervisor.
+pub(crate) async fn receive(socket: &AsyncFd<OwnedFd>) -> Result<Report, LaunchError> {
+    let gone = |detail: String| LaunchError::LauncherDied { detail };
+    let mut datagram = vec![0u8; 256 * 1024];
+    loop {
+        let mut ready = socket.readable().await.map_err(|error| gone(error.to_string()))?;
+        let received = ready.try_io(|socket| {
+            Ok(rustix::net::recv(socket.get_ref(), &mut datagram[..], RecvFlags::DONTWAIT)?.0)
+        });
+        match received {
+            Ok(Ok(0)) => return Err(gone("the cell's supervisor ended without a report".to_owned())),
+            Ok(Ok(count)) => {
+                return serde_json::from_slice(&datagram[..count]).map_err(|error| gone(error.to_string()));
+            }
+            Ok(Err(error)) => return Err(gone(error.to_string())),
+            Err(_would_block) => {}
+        }
+    }
+}

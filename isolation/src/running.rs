@@ -1,0 +1,239 @@
+//! A cell that runs: its output is drained, its cap kept, its end awaited.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bench_core::{IsolationEvidence, IsolationLevel};
+use rustix::net::SendFlags;
+use tokio::io::AsyncReadExt;
+use tokio::io::unix::AsyncFd;
+use tokio::net::unix::pipe;
+use tokio::task::JoinHandle;
+
+use crate::captured::{Capture, Captured};
+use crate::error::LaunchError;
+use crate::launcher::receive;
+use crate::message::{Ended, Raised, Report, StopCause};
+
+/// How long pipes may stay open after a tree that could not be ended.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(1);
+
+/// A program behind its walls. Dropping it kills it.
+pub struct RunningCell {
+    socket: Arc<AsyncFd<OwnedFd>>,
+    follower: Option<JoinHandle<Result<CellExit, LaunchError>>>,
+    exit: Option<CellExit>,
+}
+
+/// How a cell ended.
+#[derive(Debug, Clone)]
+pub struct CellExit {
+    /// Exit code of the leader; none when a signal ended it.
+    pub exit_code: Option<i32>,
+    /// Signal that ended the leader.
+    pub signal: Option<i32>,
+    /// Why it was stopped; none when it ended by itself.
+    pub stopped_by: Option<Stop>,
+    /// Milliseconds from exec to the leader's exit.
+    pub wall_ms: f64,
+    /// User and system time of the whole tree, in milliseconds; without putting up the walls.
+    pub cpu_ms: f64,
+    /// Largest resident set of a single process, in bytes.
+    pub peak_rss_bytes: u64,
+    /// What it wrote to stdout.
+    pub stdout: Captured,
+    /// What it wrote to stderr.
+    pub stderr: Captured,
+    /// The walls, the probes, and how empty the cell was at its end.
+    pub isolation: IsolationEvidence,
+}
+
+/// Why a cell was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// It ran into its wall limit.
+    WallLimit,
+    /// It wrote more than its output cap.
+    OutputCap,
+    /// [`RunningCell::kill`].
+    Asked,
+}
+
+/// The output of a cell, still being written.
+pub(crate) struct Streams {
+    pub(crate) stdout: pipe::Receiver,
+    pub(crate) stderr: pipe::Receiver,
+    pub(crate) cap_bytes: u64,
+}
+
+impl RunningCell {
+    /// Follows a cell that has started, in a task of its own: its pipes must be drained whether or not anybody waits.
+    pub(crate) fn follow(socket: AsyncFd<OwnedFd>, streams: Streams, raised: Raised) -> Self {
+        let socket = Arc::new(socket);
+        let follower = tokio::spawn(follow(Arc::clone(&socket), streams, raised));
+        Self { socket, follower: Some(follower), exit: None }
+    }
+
+    /// Waits until the program and everything that it started have ended. May be called again, or be cancelled.
+    pub async fn wait(&mut self) -> Result<CellExit, LaunchError> {
+        if let Some(exit) = &self.exit {
+            return Ok(exit.clone());
+        }
+        let Some(follower) = &mut self.follower else {
+            return Err(LaunchError::setup("wait for the cell", "its end was reported already, as an error"));
+        };
+        let joined = follower.await;
+        self.follower = None;
+        let exit = joined.map_err(|error| LaunchError::setup("follow the cell", error))??;
+        self.exit = Some(exit.clone());
+        Ok(exit)
+    }
+
+    /// Asks for its end: SIGTERM, a short grace, SIGKILL for the whole tree. [`RunningCell::wait`] then says so.
+    pub fn kill(&self) {
+        ask(&self.socket, StopCause::Asked);
+    }
+}
+
+impl Drop for RunningCell {
+    fn drop(&mut self) {
+        // With the follower goes the last copy of the socket; its end is the supervisor's sign to kill.
+        if let Some(follower) = &self.follower {
+            follower.abort();
+        }
+    }
+}
+
+fn ask(socket: &AsyncFd<OwnedFd>, cause: StopCause) {
+    // A supervisor that has ended has nothing left to stop.
+    let _ =
+        rustix::net::send(socket.get_ref(), cause.as_datagram(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+}
+
+async fn follow(
+    socket: Arc<AsyncFd<OwnedFd>>,
+    streams: Streams,
+    raised: Raised,
+) -> Result<CellExit, LaunchError> {
+    let mut draining = Draining::of(streams);
+    let mut report = std::pin::pin!(receive(&socket));
+    let ended = loop {
+        tokio::select! {
+            report = &mut report => break report?,
+            over = draining.step(), if draining.open() => if over {
+                ask(&socket, StopCause::OutputCap);
+            }
+        }
+    };
+    let ended = match ended {
+        Report::Ended(ended) => ended,
+        Report::Started(_) | Report::Refused(_) => {
+            return Err(LaunchError::setup("follow the cell", "its supervisor repeats itself"));
+        }
+    };
+    // An empty tree holds no pipe; a tree that could not be ended may hold one for ever.
+    let rest = async {
+        while draining.open() {
+            draining.step().await;
+        }
+    };
+    let _ = tokio::time::timeout(DRAIN_PATIENCE, rest).await;
+    draining.exit(ended, raised)
+}
+
+struct Draining {
+    stdout: Drain,
+    stderr: Drain,
+    cap_bytes: u64,
+    over: bool,
+}
+
+struct Drain {
+    pipe: Option<pipe::Receiver>,
+    buffer: Vec<u8>,
+    capture: Capture,
+}
+
+impl Drain {
+    fn of(pipe: pipe::Receiver) -> Self {
+        Self { pipe: Some(pipe), buffer: Vec::with_capacity(16 * 1024), capture: Capture::default() }
+    }
+
+    /// Reads once; cancelling it loses nothing.
+    async fn step(&mut self) {
+        let Some(pipe) = &mut self.pipe else { return std::future::pending().await };
+        self.buffer.clear();
+        match pipe.read_buf(&mut self.buffer).await {
+            Ok(1..) => self.capture.take(&self.buffer),
+            Ok(0) | Err(_) => self.pipe = None,
+        }
+    }
+}
+
+impl Draining {
+    fn of(streams: Streams) -> Self {
+        Self {
+            stdout: Drain::of(streams.stdout),
+            stderr: Drain::of(streams.stderr),
+            cap_bytes: streams.cap_bytes,
+            over: false,
+        }
+    }
+
+    fn open(&self) -> bool {
+        self.stdout.pipe.is_some() || self.stderr.pipe.is_some()
+    }
+
+    /// Reads once; true when that went over the cap for the first time.
+    async fn step(&mut self) -> bool {
+        tokio::select! {
+            () = self.stdout.step() => {}
+            () = self.stderr.step() => {}
+        }
+        let total = self.stdout.capture.total_bytes() + self.stderr.capture.total_bytes();
+        let first = total > self.cap_bytes && !self.over;
+        self.over |= first;
+        first
+    }
+
+    fn exit(self, ended: Ended, raised: Raised) -> Result<CellExit, LaunchError> {
+        let stopped_by = match ended.stopped_by {
+            None => None,
+            Some(StopCause::WallLimit) => Some(Stop::WallLimit),
+            Some(StopCause::OutputCap) => Some(Stop::OutputCap),
+            Some(StopCause::Asked) => Some(Stop::Asked),
+            Some(StopCause::Abandoned) => {
+                return Err(LaunchError::LauncherDied { detail: "this cell was ended with it".to_owned() });
+            }
+        };
+        Ok(CellExit {
+            exit_code: ended.exit_code,
+            signal: ended.signal,
+            stopped_by,
+            wall_ms: ended.wall_ms,
+            cpu_ms: ended.cpu_ms,
+            peak_rss_bytes: ended.peak_rss_bytes,
+            stdout: self.stdout.capture.finish(),
+            stderr: self.stderr.capture.finish(),
+            isolation: evidence(raised, &ended),
+        })
+    }
+}
+
+fn evidence(raised: Raised, ended: &Ended) -> IsolationEvidence {
+    IsolationEvidence {
+        level: IsolationLevel::L1,
+        requested: raised.requested,
+        enforced: raised.enforced,
+        missing: raised.missing,
+        landlock_abi: raised.landlock_abi,
+        uid: raised.uid,
+        detector: "none".to_owned(),
+        probes: raised.probes,
+        events: Vec::new(),
+        evidence_complete: None,
+        quiescent: ended.quiescent,
+        survivors_killed: ended.survivors_killed,
+    }
+}

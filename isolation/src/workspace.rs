@@ -1,0 +1,113 @@
+//! The directories of one cell: what the agent may change, its HOME and its TMPDIR.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use bench_core::PlacedFile;
+
+use crate::collect::{CollectCaps, Collected, collect};
+
+/// A workspace, its HOME or its slot could not be made, filled or read.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// A system call failed.
+    #[error("cannot {action} {}: {source}", .path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The kernel's answer.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Something that must not be in a cell.
+    #[error("{} is refused: {why}", .path.display())]
+    Refused {
+        /// What.
+        path: PathBuf,
+        /// Why, and what to do.
+        why: String,
+    },
+    /// Every slot is held.
+    #[error("all {slots} slots of {} are held by running cells; wait, or name another state directory", .state_dir.display())]
+    NoFreeSlot {
+        /// The state directory.
+        state_dir: PathBuf,
+        /// How many slots it has.
+        slots: usize,
+    },
+}
+
+impl WorkspaceError {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl Fn(std::io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path: path.clone(), source }
+    }
+}
+
+/// One cell's directories. Holds the slot until it is dropped.
+#[derive(Debug)]
+pub struct Workspace {
+    root: PathBuf,
+    home: PathBuf,
+    tmp: PathBuf,
+    _lock: Arc<File>,
+}
+
+impl Workspace {
+    pub(crate) fn new(slot: PathBuf, lock: Arc<File>) -> Self {
+        Self { root: slot.join("ws"), home: slot.join("home"), tmp: slot.join("tmp"), _lock: lock }
+    }
+
+    /// The workspace itself: where the agent starts.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// For `HOME`.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// For `TMPDIR`.
+    pub fn tmp(&self) -> &Path {
+        &self.tmp
+    }
+
+    /// All three, workspace first: for [`crate::Policy::writable`].
+    pub fn writable(&self) -> Vec<PathBuf> {
+        vec![self.root.clone(), self.home.clone(), self.tmp.clone()]
+    }
+
+    /// Puts a file into HOME, readable for the agent alone. A path that leaves HOME, or exists already, is refused.
+    pub fn place(&self, file: &PlacedFile) -> Result<(), WorkspaceError> {
+        let relative = Path::new(&file.path);
+        let path = self.home.join(relative);
+        let normal = relative.components().all(|part| matches!(part, Component::Normal(_)));
+        if !normal || relative.file_name().is_none() {
+            let why = "a placed file's path must be relative and without `.` and `..`".to_owned();
+            return Err(WorkspaceError::Refused { path, why });
+        }
+        if let Some(parent) = path.parent() {
+            let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent);
+            made.map_err(WorkspaceError::io("create", parent))?;
+        }
+        let mut placed = File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(WorkspaceError::io("create", &path))?;
+        placed.write_all(file.text.as_bytes()).map_err(WorkspaceError::io("write", &path))
+    }
+
+    /// Copies what the agent left in the workspace into `dest`, which must not exist yet or be empty. To be called
+    /// when every process of the cell has ended.
+    pub fn collect(&self, dest: &Path, caps: &CollectCaps) -> Result<Collected, WorkspaceError> {
+        collect(&self.root, dest, caps)
+    }
+}

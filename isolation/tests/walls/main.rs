@@ -1,0 +1,70 @@
+//! What the walls hold, tried from inside, as the launcher of a real run puts them up.
+//!
+//! This binary is also its own launcher (`sandbox-exec`), its own agent (`agent`) and a harness that gets killed
+//! (`harness`), hence a `main` of its own in place of the usual test harness.
+
+mod agent;
+mod ending;
+mod files;
+mod reach;
+mod stage;
+mod without_landlock;
+
+use std::process::ExitCode;
+
+/// Does a case need Landlock in this kernel?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    Landlock,
+    Nothing,
+}
+
+/// One case: its name, what it needs, what it does (a panic is its failure).
+type Case = (&'static str, Needs, fn());
+
+fn cases() -> Vec<Case> {
+    [files::cases(), reach::cases(), ending::cases(), without_landlock::cases()].concat()
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().collect();
+    match args.get(1).map(String::as_str) {
+        Some("sandbox-exec") => return bench_isolation::sandbox_exec_main(),
+        Some("agent") => return agent::main(&args[2..]),
+        Some("harness") => return ending::harness_to_be_killed(),
+        Some("without-landlock") => return without_landlock::inner_main(),
+        _ => {}
+    }
+    let list = args.iter().any(|arg| arg == "--list");
+    let filters: Vec<&String> = args[1..].iter().filter(|arg| !arg.starts_with('-')).collect();
+    let chosen = cases().into_iter().filter(|(name, ..)| {
+        filters.is_empty() || filters.iter().any(|filter| name.contains(filter.as_str()))
+    });
+    if list {
+        chosen.for_each(|(name, ..)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    run(chosen)
+}
+
+fn run(chosen: impl Iterator<Item = Case>) -> ExitCode {
+    let reachable = bench_isolation::reachable();
+    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    for (name, needs, case) in chosen {
+        if needs == Needs::Landlock && reachable.landlock_abi.is_none() {
+            println!(
+                "test {name} ... skipped: no Landlock here; {}",
+                reachable.remedy.as_deref().unwrap_or("")
+            );
+            skipped += 1;
+        } else if std::panic::catch_unwind(case).is_ok() {
+            println!("test {name} ... ok");
+            passed += 1;
+        } else {
+            println!("test {name} ... FAILED");
+            failed += 1;
+        }
+    }
+    println!("\n{passed} passed, {failed} failed, {skipped} skipped");
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
