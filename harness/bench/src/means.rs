@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bench_core::{SystemClock, Upstream as UpstreamRule};
-use bench_isolation::{Launcher, LauncherSeed, Slots};
+use bench_isolation::{Launcher, LauncherSeed, Policy, Slots};
 use bench_proxy::{OpenaiChat, OracleBook, OracleUpstream, Upstream};
 use bench_record::RunDir;
 use bench_runner::{Events, Harness, RunPlan};
@@ -111,12 +111,10 @@ fn read_key(variable: &str) -> Result<String, Failure> {
 
 /// A suite or run directory below a path that every cell may read would hand out the answers.
 fn refuse_exposed(plan: &RunPlan, run_dir: &Path) -> Result<(), Failure> {
-    let mut readable = Vec::new();
-    for arm in plan.arms.values() {
-        readable.extend(arm.resolved.readable());
-    }
+    let readable = plan.arms.values().flat_map(|arm| arm.resolved.readable()).collect();
+    let policy = Policy { readable, ..Policy::default() };
     let hidden: Vec<PathBuf> = vec![plan.suite_dir.clone(), run_dir.to_owned()];
-    bench_isolation::refuse_exposed(&hidden, &readable).or_exit(Exit::Usage)
+    bench_isolation::refuse_exposed(&hidden, &policy).or_exit(Exit::Usage)
 }
 
 fn refuse_port_in_use(plan: &RunPlan) -> Result<(), Failure> {

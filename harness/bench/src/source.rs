@@ -1,12 +1,13 @@
 //! From what a person names to a checked experiment with its suite and catalogue.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use bench_arms::Catalog;
-use bench_core::{Catalogue, Experiment, SuiteId};
+use bench_core::{Catalogue, Experiment, SuiteId, TaskId};
 use bench_proxy::Counter;
 use bench_runner::{RunPlan, Site};
-use bench_tasks::Suite;
+use bench_tasks::{Suite, list_suites};
 
 use crate::exit::{Exit, Failure, OrExit, fail};
 use crate::front;
@@ -53,7 +54,7 @@ impl Source {
     /// Reads and resolves. Warnings go to standard error.
     pub(crate) fn open(source: ExperimentText, places: &PlaceOptions) -> Result<Self, Failure> {
         let catalog = Catalog::builtin(Some(front::agents_dir(places.agents_dir.as_deref()))).or_exit(Exit::Ours)?;
-        let suites = find_suites(&front::suite_roots(&places.suites));
+        let suites = list_suites(&front::suite_roots(&places.suites));
         let catalogue = names(&catalog, &suites);
         let loaded = bench_config::load(&source.text, &source.name, &catalogue).or_exit(Exit::Usage)?;
         for warning in &loaded.warnings {
@@ -75,29 +76,10 @@ impl Source {
     }
 }
 
-/// Folders that are suites, by name: the first root that has a name wins.
-pub(crate) fn find_suites(roots: &[PathBuf]) -> Vec<(SuiteId, PathBuf)> {
-    let mut found: Vec<(SuiteId, PathBuf)> = Vec::new();
-    for root in roots {
-        let Ok(entries) = std::fs::read_dir(root) else { continue };
-        let mut dirs: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).filter(|p| p.is_dir()).collect();
-        dirs.sort();
-        for dir in dirs {
-            let Some(id) = dir.file_name().and_then(|n| n.to_str()).and_then(|n| SuiteId::new(n).ok()) else {
-                continue;
-            };
-            if !found.iter().any(|(known, _)| *known == id) {
-                found.push((id, dir));
-            }
-        }
-    }
-    found
-}
-
 /// The folder of a suite.
-pub(crate) fn suite_dir<'a>(suites: &'a [(SuiteId, PathBuf)], wanted: &SuiteId) -> Result<&'a Path, Failure> {
-    match suites.iter().find(|(id, _)| id == wanted) {
-        Some((_, dir)) => Ok(dir),
+pub(crate) fn suite_dir<'a>(suites: &'a BTreeMap<SuiteId, PathBuf>, wanted: &SuiteId) -> Result<&'a Path, Failure> {
+    match suites.get(wanted) {
+        Some(dir) => Ok(dir),
         None => fail(
             Exit::Usage,
             format!(
@@ -108,10 +90,10 @@ pub(crate) fn suite_dir<'a>(suites: &'a [(SuiteId, PathBuf)], wanted: &SuiteId) 
     }
 }
 
-fn names(catalog: &Catalog, suites: &[(SuiteId, PathBuf)]) -> Catalogue {
+fn names(catalog: &Catalog, suites: &BTreeMap<SuiteId, PathBuf>) -> Catalogue {
     Catalogue {
         agents: catalog.agents(),
-        suites: suites.iter().map(|(id, dir)| (id.clone(), bench_tasks::task_names(dir))).collect(),
+        suites: suites.iter().map(|(id, dir)| (id.clone(), task_names(dir))).collect(),
         tokenizers: bench_proxy::TOKENIZERS.iter().map(|name| (*name).to_owned()).collect(),
     }
 }
@@ -125,4 +107,16 @@ fn site(counter: &Counter) -> Site {
         path_env: front::CELL_PATH.to_owned(),
         tokenizer: front::tokenizer_identity(counter),
     }
+}
+
+/// Names of the folders that may be tasks; whether they are, is found when the suite is loaded.
+fn task_names(dir: &Path) -> Vec<TaskId> {
+    let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
+    let mut names: Vec<TaskId> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.is_dir())
+        .filter_map(|path| TaskId::new(path.file_name()?.to_str()?).ok())
+        .collect();
+    names.sort();
+    names
 }

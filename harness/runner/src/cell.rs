@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bench_core::{Ending, EndingKind, IsolationEvidence, LimitHit, RunEvent, Sha256Hex, Task};
-use bench_isolation::{CellExit, CellSpec, CollectCaps, LaunchError, Policy, Slot, Stop, Workspace};
+use bench_isolation::{Captured, CellExit, CellSpec, CollectCaps, LaunchError, Policy, Slot, Stop, Workspace};
 use bench_proxy::{OracleScript, Recorder, RecorderSpec, Recording, RequestLimits};
 use bench_record::CellRecord;
 use bench_tasks::{Verification, VerifyFault, VerifySite, verify};
@@ -57,10 +57,10 @@ impl Stage<'_> {
         fs::create_dir_all(&self.dir).map_err(AttemptError::at(&self.dir))?;
         match self.set_up() {
             Err(ending) => findings.ending = Some(*ending),
-            Ok((slot, workspace)) => {
+            Ok((mut slot, workspace)) => {
                 self.run_agent(&workspace, stop, &mut findings).await?;
                 if findings.calls_for_verdict() {
-                    self.judge(&slot, workspace, &mut findings).await?;
+                    self.judge(&mut slot, workspace, &mut findings).await?;
                 }
             }
         }
@@ -202,7 +202,7 @@ impl Stage<'_> {
             cwd: workspace.root().to_owned(),
             policy: Policy {
                 readable: invocation.readable,
-                writable: writable(workspace),
+                writable: workspace.writable(),
                 connect_port: Some(recorder.port()),
                 must_not_read: self.hidden_paths(),
             },
@@ -214,7 +214,7 @@ impl Stage<'_> {
     /// What a probe inside the walls must not be able to open: a sibling, this task's answers, this run's evidence.
     fn hidden_paths(&self) -> Vec<PathBuf> {
         let mut hidden = self.plan.hidden_paths(self.harness.run_dir.root());
-        hidden.push(self.harness.slots.decoy().to_owned());
+        hidden.push(self.harness.slots.decoy());
         hidden.push(self.task.dir.join("oracle.toml"));
         hidden.push(self.task.verify_dir().join("run.sh"));
         hidden.push(self.harness.run_dir.journal());
@@ -224,7 +224,7 @@ impl Stage<'_> {
     /// Copies what the agent left, and asks the hidden check about the copy in a second fresh cell.
     async fn judge(
         &self,
-        slot: &Slot,
+        slot: &mut Slot,
         workspace: Workspace,
         findings: &mut Findings,
     ) -> Result<(), AttemptError> {
@@ -253,11 +253,11 @@ impl Stage<'_> {
         Ok(())
     }
 
-    async fn verdict(&self, slot: &Slot, outputs: &Path) -> Result<Verification, Box<Ending>> {
+    async fn verdict(&self, slot: &mut Slot, outputs: &Path) -> Result<Verification, Box<Ending>> {
         let copy = slot.fresh(Some(outputs)).map_err(|e| {
             Box::new(Ending::because(EndingKind::HarnessFault, format!("verifier's workspace: {e}")))
         })?;
-        let hidden = [self.harness.run_dir.root().to_owned(), self.harness.slots.decoy().to_owned()];
+        let hidden = [self.harness.run_dir.root().to_owned(), self.harness.slots.decoy()];
         let site = VerifySite {
             workspace: &copy,
             wall_ms: self.plan.experiment.limits.verify_wall_ms,
@@ -278,8 +278,8 @@ impl Stage<'_> {
     /// Everything that the journal's record points at.
     fn keep_evidence(&self, findings: &Findings) -> Result<(), AttemptError> {
         if let Some(exit) = &findings.exit {
-            keep(&self.dir.join("stdout"), &exit.stdout.joined())?;
-            keep(&self.dir.join("stderr"), &exit.stderr.joined())?;
+            keep(&self.dir.join("stdout"), &whole(&exit.stdout))?;
+            keep(&self.dir.join("stderr"), &whole(&exit.stderr))?;
             keep_json(&self.dir.join("isolation.json"), &exit.isolation)?;
         }
         if let Some(verification) = &findings.verification {
@@ -300,10 +300,6 @@ fn keep_json(path: &Path, evidence: &IsolationEvidence) -> Result<(), AttemptErr
     let mut text = serde_json::to_vec_pretty(evidence).expect("evidence is a JSON value");
     text.push(b'\n');
     keep(path, &text)
-}
-
-fn writable(workspace: &Workspace) -> Vec<PathBuf> {
-    vec![workspace.root().to_owned(), workspace.home().to_owned(), workspace.tmp().to_owned()]
 }
 
 /// The allow-list: an agent's environment holds these and what its adapter adds, nothing of ours.
@@ -329,8 +325,10 @@ fn groups_of(arm: &ReadyArm) -> BTreeMap<String, String> {
 /// A cell that could not be started: whose doing was it?
 pub(crate) fn launch_ending(error: &LaunchError) -> Ending {
     match error {
-        LaunchError::Isolation(_) => Ending::because(EndingKind::IsolationUnavailable, error.to_string()),
-        LaunchError::Program { .. } | LaunchError::Setup(_) | LaunchError::LauncherDied(_) => {
+        LaunchError::IsolationUnavailable { .. } | LaunchError::ProbeWentThrough { .. } => {
+            Ending::because(EndingKind::IsolationUnavailable, error.to_string())
+        }
+        LaunchError::NotExecutable { .. } | LaunchError::Setup { .. } | LaunchError::LauncherDied { .. } => {
             Ending::because(EndingKind::HarnessFault, error.to_string())
         }
     }
@@ -387,9 +385,19 @@ fn ending_kind(exit: &CellExit, recording: &Recording, limits: &bench_core::Limi
 
 /// The last 300 characters of stderr, on one line.
 fn tail_of(exit: &CellExit) -> String {
-    let text = String::from_utf8_lossy(&exit.stderr.joined()).into_owned();
+    let text = String::from_utf8_lossy(&whole(&exit.stderr)).into_owned();
     let tail: Vec<char> = text.trim().chars().rev().take(300).collect();
     tail.into_iter().rev().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// What was kept of a stream, with a line that says how much was not.
+fn whole(stream: &Captured) -> Vec<u8> {
+    let mut bytes = stream.head.clone();
+    if stream.omitted() > 0 {
+        bytes.extend_from_slice(format!("\n[{} bytes omitted by bench]\n", stream.omitted()).as_bytes());
+    }
+    bytes.extend_from_slice(&stream.tail);
+    bytes
 }
 
 /// Digest over the files of an evidence directory, names included.

@@ -8,7 +8,7 @@ use bench_core::ledger::{OracleEvidence, TokenBasis, Usage};
 use bench_core::{
     Ending, EndingKind, IsolationEvidence, Metric, Sha256Hex, UpstreamEvidence,
 };
-use bench_isolation::CellExit;
+use bench_isolation::{CellExit, LeftOut};
 use bench_proxy::Recording;
 use bench_record::{
     CellRecord, Check, CpuMs, FORMAT_VERSION, Metrics, RequestIndex, Verdict, VerifierRun, attempt_dir,
@@ -30,7 +30,7 @@ pub(crate) struct Findings {
     pub(crate) recording: Option<Recording>,
     pub(crate) oracle: Option<OracleEvidence>,
     pub(crate) verification: Option<Verification>,
-    pub(crate) left_out: Vec<(String, String)>,
+    pub(crate) left_out: Vec<LeftOut>,
 }
 
 impl Findings {
@@ -90,11 +90,11 @@ pub(crate) fn record_of(stage: &Stage<'_>, findings: Findings) -> CellRecord {
     record.ending = findings
         .ending
         .unwrap_or_else(|| Ending::because(EndingKind::HarnessFault, "the attempt ended without a reason"));
-    if let Some((name, why)) = findings.left_out.first()
+    if let Some(first) = findings.left_out.first()
         && record.ending.detail.is_none()
     {
         let others = findings.left_out.len() - 1;
-        record.ending.detail = Some(format!("left out of the verifier's copy: {name} ({why}), and {others} others"));
+        record.ending.detail = Some(format!("left out of the verifier's copy: {} ({}), and {others} others", first.name.display(), first.why));
     }
     record.censored = censored(&record.ending);
     record.cpu_ms.harness = cpu_since(findings.cpu_at_start);

@@ -45,7 +45,7 @@ pub async fn check_task(plan: &RunPlan, harness: &Harness, task: &Task, referenc
 async fn untouched(plan: &RunPlan, harness: &Harness, task: &Task) -> TaskCheck {
     let what = "untouched workspace fails".to_owned();
     let failed = |found: String| TaskCheck { what: what.clone(), holds: false, found };
-    let slot = match harness.slots.take() {
+    let mut slot = match harness.slots.take() {
         Ok(slot) => slot,
         Err(error) => return failed(error.to_string()),
     };

@@ -10,7 +10,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use crate::front;
 use crate::options::DoctorOptions;
 use crate::say;
-use crate::source::find_suites;
+use bench_tasks::list_suites;
 
 /// Shows kernel, isolation, tokenizers, agents and suites.
 pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, Failure> {
@@ -18,7 +18,7 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, Failure> {
     let agents_dir = front::agents_dir(options.places.agents_dir.as_deref());
     let catalog = Catalog::builtin(Some(agents_dir.clone())).or_exit(Exit::Ours)?;
     let agents = catalog.installed();
-    let suites = find_suites(&front::suite_roots(&options.places.suites));
+    let suites = list_suites(&front::suite_roots(&options.places.suites));
     let state_dir = front::state_dir(options.places.state_dir.as_deref());
     if options.json {
         let value = json!({

@@ -87,7 +87,10 @@ fn show_request(options: &ShowOptions, run: &RunDir, record: &CellRecord, reques
         );
     };
     let bytes = match options.response {
-        true => index.response(request).or_exit(Exit::Usage)?,
+        true => match index.response(request).or_exit(Exit::Usage)? {
+            Some(bytes) => bytes,
+            None => return fail(Exit::Usage, format!("request {request} was never answered")),
+        },
         false => index.body(request).or_exit(Exit::Usage)?,
     };
     if options.raw {
