@@ -60,7 +60,10 @@ impl ResolvedArm {
     /// How the agent is started for one attempt.
     pub fn invocation(&self, arm: &Arm, site: &Site) -> Invocation {
         let values = self.values(arm, site);
-        let own_args = self.started.command.iter().skip(1).map(|arg| fill::text(arg, &values));
+        // Other words in braces may mean something to the command line itself.
+        let mut in_command = values.clone();
+        in_command.retain(|name, _| ["instruction", "base_url", "credential", "model"].contains(name));
+        let own_args = self.started.command.iter().skip(1).map(|arg| fill::text(arg, &in_command));
         let args = own_args.chain(self.adapter.args.iter().flat_map(|arg| self.filled(arg, arm, &values)));
         Invocation {
             program: self.started.command.first().map_or(Program::Own, |path| Program::Path(path.into())),
