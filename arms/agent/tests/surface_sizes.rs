@@ -2,6 +2,8 @@
 //! real agent (pi 1.6.0), the entries within 15 % of those that real extensions were measured with. Counted as they are
 //! sent: chat completions, minified.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use bench_agent::first_request;
 use bench_core::experiment::ModelSettings;
 use bench_core::{Sha256Hex, Surface};
@@ -123,16 +125,21 @@ fn settings_are_sent_where_they_are_set_and_nowhere_else() {
 /// A surface's bytes are part of every result made with it: whoever changes them raises its version and this list.
 #[test]
 fn what_each_version_of_a_surface_shows_is_pinned() {
-    let pinned = [
-        ("bare", 1, "PIN_BARE"),
-        ("loaded", 1, "PIN_BARE"),
-        ("gateway", 1, "PIN_GATEWAY"),
-        ("entries", 1, "PIN_ENTRIES"),
-    ];
-    for (name, version, digest) in pinned {
-        let request = request(name);
-        let shown = format!("{}\n{}", request["tools"], system_text(&request));
-        assert_eq!(surface(name).version, version, "{name}");
-        assert_eq!(Sha256Hex::of(shown).as_str(), digest, "{name}: raise its version and pin the new digest");
-    }
+    let found: Vec<String> = ["bare", "loaded", "gateway", "entries"]
+        .into_iter()
+        .map(|name| {
+            let request = request(name);
+            let shown = format!("{}\n{}", request["tools"], system_text(&request));
+            format!("{name} {} {}", surface(name).version, &Sha256Hex::of(shown).as_str()[..16])
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "bare 1 6a6bb1ceccb8ab55",
+            "loaded 1 6a6bb1ceccb8ab55",
+            "gateway 1 83c6ba4d1f1cf073",
+            "entries 1 8fcc476135a61b6d",
+        ]
+    );
 }

@@ -31,6 +31,7 @@ pub struct LexiconRule {
     /// Arguments as JSON with placeholders: a string that is exactly `{path}` becomes the value with its type; inside a
     /// longer string it becomes text; `{path|sh}` is quoted for a POSIX shell; a key whose value is `{offset?}` is left
     /// out when the action does not say it. Names: command, path, offset, limit, content, old, new, whole, pattern.
+    /// A rule that holds a plain `{offset}` which the action does not say does not apply: the next one is tried.
     pub arguments: serde_json::Value,
     /// Is this not the tool of the action's own kind (an edit played by writing the whole file, a search by the shell)?
     /// Each substitution is recorded.

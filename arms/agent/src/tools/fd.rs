@@ -130,6 +130,7 @@ mod tests {
             (".git/x.txt", ""),
             (".gitignore", "target\n"),
             ("target/out.txt", ""),
+            ("src/target/out.txt", ""),
         ] {
             let path = folder.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();

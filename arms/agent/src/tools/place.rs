@@ -30,12 +30,13 @@ pub(super) fn text_of(workspace: &Path, path: &str) -> Result<String, String> {
 
 /// An operating system's refusal in words that name the path as the model wrote it.
 pub(super) fn fault(path: &str, error: &std::io::Error) -> String {
-    let why = match error.kind() {
-        ErrorKind::NotFound => "no such file or folder".to_owned(),
-        ErrorKind::PermissionDenied => "access is denied".to_owned(),
-        ErrorKind::IsADirectory => "it is a folder, not a file".to_owned(),
-        ErrorKind::NotADirectory => "a part of the path is a file, not a folder".to_owned(),
-        _ => error.to_string(),
-    };
+    let known = [
+        (ErrorKind::NotFound, "no such file or folder"),
+        (ErrorKind::PermissionDenied, "access is denied"),
+        (ErrorKind::IsADirectory, "it is a folder, not a file"),
+        (ErrorKind::NotADirectory, "a part of the path is a file, not a folder"),
+    ];
+    let words = known.iter().find(|(kind, _)| *kind == error.kind());
+    let why = words.map_or_else(|| error.to_string(), |(_, words)| (*words).to_owned());
     format!("{path}: {why}")
 }

@@ -1,5 +1,6 @@
-//! A walk over files that is the same on every machine: sorted by name, with the ignore files of the walked tree alone
-//! (none of the user's own, none of the folders above).
+//! A walk over files that is the same on every machine: sorted by name, with the ignore files of the project and none of
+//! the user's own. Those of the folders above count too, since a search may begin below the project's top; behind the
+//! walls they end at the workspace.
 
 use std::path::{Path, PathBuf};
 
@@ -45,7 +46,6 @@ impl Root {
         let mut builder = WalkBuilder::new(&self.full);
         builder
             .hidden(!hidden)
-            .parents(false)
             .git_global(false)
             .git_exclude(false)
             .require_git(false)

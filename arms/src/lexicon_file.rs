@@ -1,0 +1,109 @@
+//! Lexicon files: read, checked, digested.
+
+use bench_core::lexicon::DiscoveryRule;
+use bench_core::{ActionKind, Lexicon, LexiconRule, Sha256Hex};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::error::CatalogError;
+
+/// Placeholders that an action can fill.
+const NAMES: [&str; 9] = ["command", "path", "offset", "limit", "content", "old", "new", "whole", "pattern"];
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct LexiconFile {
+    name: String,
+    error_prefixes: Vec<String>,
+    discovery: Option<DiscoveryFile>,
+    rules: Vec<RuleFile>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct DiscoveryFile {
+    tool: String,
+    load_arguments: Value,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct RuleFile {
+    action: ActionKind,
+    tool: String,
+    arguments: Value,
+    #[serde(default)]
+    substitution: bool,
+    group: Option<String>,
+}
+
+/// Reads a lexicon. Fails on what is not a lexicon and on a placeholder that no action fills.
+pub(crate) fn read(file: &str, text: &str) -> Result<Lexicon, CatalogError> {
+    let read: LexiconFile = toml::from_str(text)
+        .map_err(|source| CatalogError::Malformed { file: file.to_owned(), source: Box::new(source) })?;
+    let inconsistent = |fault: String| CatalogError::Inconsistent { file: file.to_owned(), fault };
+    for rule in &read.rules {
+        check_placeholders(&rule.arguments, &NAMES).map_err(inconsistent)?;
+    }
+    if let Some(discovery) = &read.discovery {
+        check_placeholders(&discovery.load_arguments, &["group"]).map_err(inconsistent)?;
+    }
+    Ok(Lexicon {
+        name: read.name,
+        rules: read.rules.into_iter().map(rule).collect(),
+        discovery: read
+            .discovery
+            .map(|found| DiscoveryRule { tool: found.tool, load_arguments: found.load_arguments }),
+        error_prefixes: read.error_prefixes,
+        sha256: Sha256Hex::of(text),
+    })
+}
+
+fn rule(file: RuleFile) -> LexiconRule {
+    LexiconRule {
+        action: file.action,
+        tool: file.tool,
+        arguments: file.arguments,
+        substitution: file.substitution,
+        group: file.group,
+    }
+}
+
+fn check_placeholders(arguments: &Value, names: &[&str]) -> Result<(), String> {
+    match arguments {
+        Value::String(text) => {
+            for part in text.split('{').skip(1) {
+                let name = part.split('}').next().unwrap_or(part);
+                let bare = name.trim_end_matches('?').trim_end_matches("|sh");
+                if !names.contains(&bare) {
+                    return Err(format!(
+                        "no action fills the placeholder {{{name}}}; known: {}",
+                        names.join(", ")
+                    ));
+                }
+            }
+            Ok(())
+        }
+        Value::Array(items) => items.iter().try_for_each(|item| check_placeholders(item, names)),
+        Value::Object(members) => members.values().try_for_each(|value| check_placeholders(value, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_placeholder_that_nothing_fills_is_named() {
+        let text = |argument: &str| {
+            format!(
+                "name = 'x'\nerror-prefixes = []\n[[rules]]\naction = 'run'\ntool = 't'\narguments = {{ a = ['{argument}'] }}\n"
+            )
+        };
+        assert!(read("x", &text("{command}")).is_ok());
+        assert!(read("x", &text("{offset?}{path|sh}")).is_ok());
+        assert!(read("x", &text("{comand}")).unwrap_err().to_string().contains("{comand}"));
+        assert!(read("x", "name = 'x'").is_err());
+    }
+}
