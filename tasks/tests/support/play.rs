@@ -24,6 +24,7 @@ pub(crate) struct Ran {
 /// What a hidden check said.
 pub(crate) struct Said {
     pub(crate) status: Option<i32>,
+    /// Standard output.
     pub(crate) output: String,
     /// What it left in its folder for temporary files.
     pub(crate) left: Vec<PathBuf>,
@@ -116,7 +117,7 @@ impl Playground {
             .output()
             .unwrap();
         let left = fs::read_dir(&temporary).unwrap().map(|entry| entry.unwrap().path()).collect();
-        Said { status: output.status.code(), output: shown(&output), left }
+        Said { status: output.status.code(), output: String::from_utf8_lossy(&output.stdout).into_owned(), left }
     }
 }
 
