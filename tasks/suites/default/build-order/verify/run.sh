@@ -1,8 +1,8 @@
 #!/bin/sh
 # The hidden check. bench-canary-e088a478d22d47d30e257f7f
-# It stands in a copy of the workspace that the agent left, and whatever it starts from there is not trusted: it gets an
-# empty environment and a time limit, its output goes to files (it cannot print a check line), and what is expected is
-# written only after it has ended.
+# It stands in a copy of the workspace that the agent left, and whatever it starts from there is not trusted: it
+# does not learn where this file is, it has a time limit, its output goes to files (it cannot print a check line), and what
+# is expected stands nowhere but here.
 set -u
 PATH=/usr/bin:/bin LC_ALL=C
 export PATH LC_ALL
@@ -10,6 +10,8 @@ unset BENCH_VERIFY_DIR ENV CDPATH
 work=$(pwd) && scratch=$(mktemp -d "${TMPDIR:-/tmp}/verify.XXXXXX") || exit 2
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/home" "$scratch/in" || exit 2
+HOME="$scratch/home" TMPDIR="$scratch/home"
+export HOME TMPDIR
 failed=0
 
 # check NAME STATUS
@@ -19,14 +21,12 @@ check() {
 
 # run PROGRAM ARGUMENT...: output and errors in $scratch/out and $scratch/err
 run() {
-    env -i PATH="$PATH" LC_ALL=C HOME="$scratch/home" TMPDIR="$scratch/home" \
-        timeout 10 "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    timeout 10 "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
 }
 
 # printed STATUS, the expected output on stdin: did the last run succeed and print exactly that?
 printed() {
-    cat >"$scratch/want"
-    [ "$1" -eq 0 ] && cmp -s "$scratch/want" "$scratch/out"
+    [ "$1" -eq 0 ] && cmp -s - "$scratch/out"
 }
 
 # A place of its own for each case: the script, a list of targets, and recipes that only say that they ran.
@@ -35,15 +35,14 @@ place() {
     here="$scratch/in/$1"
     mkdir -p "$here/recipes" && cp "$work/build.sh" "$here/" || exit 2
     cat >"$here/targets.txt"
-    for target in $(sed 's/:.*//' "$here/targets.txt"); do
+    while IFS=: read -r target _; do
         echo "echo $target >> made.txt" >"$here/recipes/$target.sh"
-    done
+    done <"$here/targets.txt"
 }
 
 # made STATUS, the expected order on stdin
 made() {
-    cat >"$scratch/want"
-    [ "$1" -eq 0 ] && cmp -s "$scratch/want" "$here/made.txt"
+    [ "$1" -eq 0 ] && cmp -s - "$here/made.txt"
 }
 
 place diamond <<'END'
@@ -65,11 +64,11 @@ all
 END
 check diamond-each-once $?
 
-sed 's/^/building /' "$scratch/want" | cmp -s - "$scratch/out"
+sed 's/^/building /' "$here/made.txt" 2>/dev/null | cmp -s - "$scratch/out" && [ -s "$scratch/out" ]
 check lines-of-progress $?
 
 place named <<'END'
-all: a b
+all:
 a: c
 b: c
 c:
@@ -85,7 +84,7 @@ END
 check named-targets $?
 
 place broken <<'END'
-all: one two three
+all: two three
 one:
 two: one
 three:
@@ -101,13 +100,13 @@ a: b
 b: c
 c: a
 END
-run sh "$here/build.sh"
+# A script that runs in the circle for ever hits the end of a small stack soon.
+run sh -c 'ulimit -s 512 2>/dev/null; exec sh "$1"' sh "$here/build.sh"
 [ $? -eq 4 ] && [ ! -e "$here/made.txt" ] && grep -q '^build: circular: [abc]$' "$scratch/err"
 check circle-is-refused $?
 
 place unknown <<'END'
-all: a nobody
-a:
+all: nobody
 END
 run sh "$here/build.sh"
 [ $? -eq 2 ] && [ -s "$scratch/err" ]

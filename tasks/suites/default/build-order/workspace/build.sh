@@ -5,21 +5,21 @@ cd "$(dirname "$0")" || exit 1
 mkdir -p out
 finished=" "
 
-known() {
-    grep -q "^$1:" targets.txt
-}
-
-needs() {
-    sed -n "s/^$1:[ ]*//p" targets.txt
+# lookup TARGET: sets `needs`; status 1 for an unknown target.
+lookup() {
+    while IFS=: read -r name needs; do
+        [ "$name" != "$1" ] || return 0
+    done < targets.txt
+    return 1
 }
 
 build() {
     target=$1
-    if ! known "$target"; then
+    if ! lookup "$target"; then
         echo "build: unknown target: $target" >&2
         exit 2
     fi
-    for need in $(needs "$target"); do
+    for need in $needs; do
         build "$need"
     done
     case $finished in

@@ -1,8 +1,8 @@
 #!/bin/sh
 # The hidden check. bench-canary-143eadd8c3946941ea729610
-# It stands in a copy of the workspace that the agent left, and whatever it starts from there is not trusted: it gets an
-# empty environment and a time limit, its output goes to files (it cannot print a check line), and what is expected is
-# written only after it has ended.
+# It stands in a copy of the workspace that the agent left, and whatever it starts from there is not trusted: it
+# does not learn where this file is, it has a time limit, its output goes to files (it cannot print a check line), and what
+# is expected stands nowhere but here.
 set -u
 PATH=/usr/bin:/bin LC_ALL=C
 export PATH LC_ALL
@@ -10,6 +10,8 @@ unset BENCH_VERIFY_DIR ENV CDPATH
 work=$(pwd) && scratch=$(mktemp -d "${TMPDIR:-/tmp}/verify.XXXXXX") || exit 2
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/home" "$scratch/in" || exit 2
+HOME="$scratch/home" TMPDIR="$scratch/home"
+export HOME TMPDIR
 failed=0
 
 # check NAME STATUS
@@ -19,14 +21,12 @@ check() {
 
 # run PROGRAM ARGUMENT...: output and errors in $scratch/out and $scratch/err
 run() {
-    env -i PATH="$PATH" LC_ALL=C HOME="$scratch/home" TMPDIR="$scratch/home" \
-        timeout 10 "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    timeout 10 "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
 }
 
 # printed STATUS, the expected output on stdin: did the last run succeed and print exactly that?
 printed() {
-    cat >"$scratch/want"
-    [ "$1" -eq 0 ] && cmp -s "$scratch/want" "$scratch/out"
+    [ "$1" -eq 0 ] && cmp -s - "$scratch/out"
 }
 
 # is FILE: is the file exactly what stands on stdin?
@@ -90,25 +90,17 @@ check still-adds-up $?
 grep -q 'Needs gridlib 2\.3\.1' "$work/bin/tally.sh"
 check library-version-kept $?
 
-# The check of the release, on copies in which one place after another is wrong.
+# The check of the release, then on a copy in which three places are wrong.
 run sh "$work/tools/check-release.sh"
 [ $? -eq 0 ] && grep -q '^ok  *packaging/tally\.spec' "$scratch/out"
 check release-check-passes $?
 
-# wrong_place FILE SED-COMMAND
-wrong_place() {
-    rm -rf "$scratch/in/copy" && mkdir "$scratch/in/copy" || exit 2
-    (cd "$work" && cp -R VERSION CHANGELOG.md bin docs packaging tools "$scratch/in/copy/") || return 1
-    sed -i "$2" "$scratch/in/copy/$1"
-    run sh "$scratch/in/copy/tools/check-release.sh"
-    [ $? -ne 0 ] && grep "^WRONG $1" "$scratch/out" | grep -q '9\.9\.9'
-}
-
-wrong_place packaging/tally.spec 's/^version: .*/version: 9.9.9/'
-check sees-a-wrong-spec $?
-wrong_place bin/tally.sh 's/^version=.*/version=9.9.9/'
-check still-sees-a-wrong-script $?
-wrong_place docs/install.md 's/tally-2\.4\.0/tally-9.9.9/g'
-check still-sees-a-wrong-document $?
+cp -R "$work/." "$scratch/in/" || exit 2
+cd "$scratch/in" && sed -i '/gridlib/!s/2\.4\.0/9.9.9/' packaging/tally.spec bin/tally.sh docs/install.md
+run sh tools/check-release.sh
+[ $? -ne 0 ] && [ "$(grep -c '^WRONG .*9\.9\.9' "$scratch/out")" -eq 3 ]
+check three-wrong-places-are-seen $?
+grep -q '^WRONG packaging/tally\.spec: 9\.9\.9' "$scratch/out"
+check wrong-spec-is-named $?
 
 exit "$failed"

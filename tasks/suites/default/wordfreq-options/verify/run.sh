@@ -1,8 +1,8 @@
 #!/bin/sh
 # The hidden check. bench-canary-dbb11955c375495c7e2cdc51
-# It stands in a copy of the workspace that the agent left, and whatever it starts from there is not trusted: it gets an
-# empty environment and a time limit, its output goes to files (it cannot print a check line), and what is expected is
-# written only after it has ended.
+# It stands in a copy of the workspace that the agent left, and whatever it starts from there is not trusted: it
+# does not learn where this file is, it has a time limit, its output goes to files (it cannot print a check line), and what
+# is expected stands nowhere but here.
 set -u
 PATH=/usr/bin:/bin LC_ALL=C
 export PATH LC_ALL
@@ -10,6 +10,8 @@ unset BENCH_VERIFY_DIR ENV CDPATH
 work=$(pwd) && scratch=$(mktemp -d "${TMPDIR:-/tmp}/verify.XXXXXX") || exit 2
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/home" "$scratch/in" || exit 2
+HOME="$scratch/home" TMPDIR="$scratch/home"
+export HOME TMPDIR
 failed=0
 
 # check NAME STATUS
@@ -19,14 +21,12 @@ check() {
 
 # run PROGRAM ARGUMENT...: output and errors in $scratch/out and $scratch/err
 run() {
-    env -i PATH="$PATH" LC_ALL=C HOME="$scratch/home" TMPDIR="$scratch/home" \
-        timeout 10 "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    timeout 10 "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
 }
 
 # printed STATUS, the expected output on stdin: did the last run succeed and print exactly that?
 printed() {
-    cat >"$scratch/want"
-    [ "$1" -eq 0 ] && cmp -s "$scratch/want" "$scratch/out"
+    [ "$1" -eq 0 ] && cmp -s - "$scratch/out"
 }
 
 tool="$work/bin/wordfreq.sh"
@@ -83,25 +83,18 @@ printed $? <<'END'
 END
 check standard-input $?
 
-for bad in 0 -3 ten 2x ''; do
+for bad in 0 -3 2x; do
     run sh "$tool" -n "$bad" 'a text.txt'
     [ $? -eq 2 ] && [ ! -s "$scratch/out" ] && grep -q '^wordfreq: ' "$scratch/err"
-    check "refuses-count-${bad:-empty}" $?
+    check "refuses-count-$bad" $?
 done
 
 run sh "$tool" -z 'a text.txt'
 [ $? -eq 2 ] && [ ! -s "$scratch/out" ] && [ -s "$scratch/err" ]
 check refuses-unknown-option $?
 
-if [ -x /bin/bash ]; then
-    run /bin/bash "$tool" -in 1 'a text.txt'
-    printed $? <<'END'
-3 apple
-END
-    check under-bash $?
-fi
-
-grep -q -e '-i' "$work/README.md" && grep -q -e '-n' "$work/README.md"
+readme=$(cat "$work/README.md")
+case $readme in *-i*-n* | *-n*-i*) true ;; *) false ;; esac
 check described-in-readme $?
 
 exit "$failed"

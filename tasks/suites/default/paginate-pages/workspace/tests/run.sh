@@ -3,7 +3,7 @@
 cd "$(dirname "$0")/.." || exit 1
 failures=0
 for sample in samples/*.txt; do
-    name=$(basename "$sample")
+    name=${sample##*/}
     if sh paginate.sh "$sample" | cmp -s - "tests/expected/$name"; then
         echo "ok   $name"
     else

@@ -7,8 +7,5 @@ export LC_ALL
 
 cat -- "$@" |
     tr -cs 'A-Za-z' '\n' |
-    sed '/^$/d' |
-    sort |
-    uniq -c |
-    awk '{ print $1, $2 }' |
+    awk '$0 != "" { count[$0]++ } END { for (word in count) print count[word], word }' |
     sort -k1,1nr -k2,2
