@@ -117,7 +117,11 @@ impl Playground {
             .output()
             .unwrap();
         let left = fs::read_dir(&temporary).unwrap().map(|entry| entry.unwrap().path()).collect();
-        Said { status: output.status.code(), output: String::from_utf8_lossy(&output.stdout).into_owned(), left }
+        Said {
+            status: output.status.code(),
+            output: String::from_utf8_lossy(&output.stdout).into_owned(),
+            left,
+        }
     }
 }
 
