@@ -145,7 +145,8 @@ temperature = 0.7
 
 #[test]
 fn a_real_upstream_asks_for_stronger_walls() {
-    let upstream = "[upstream]\nkind = \"openai-chat\"\nbase-url = \"http://127.0.0.1:8080/v1\"\nkey-env = \"MY_KEY\"\n";
+    let upstream =
+        "[upstream]\nkind = \"openai-chat\"\nbase-url = \"http://127.0.0.1:8080/v1\"\nkey-env = \"MY_KEY\"\n";
     let text = format!("model = \"m\"\n{SMALLEST}{upstream}");
     let experiment = accepted(&text).experiment;
     assert_eq!(experiment.min_isolation, IsolationLevel::L2);
@@ -182,7 +183,11 @@ factor = "agent"
 "#;
     let experiment = accepted(text).experiment;
     assert_eq!(experiment.contrasts[0].factor, Factor::Agent);
-    assert_eq!(experiment.arms[1].surface.as_str(), "own", "the only surface of an agent need not be written");
+    assert_eq!(
+        experiment.arms[1].surface.as_str(),
+        "own",
+        "the only surface of an agent need not be written"
+    );
 }
 
 #[test]

@@ -4,7 +4,8 @@ use bench_core::{AgentId, Catalogue, SuiteId, SurfaceId, TaskId};
 
 /// Agents `reference`, `pi`, `command`; suites `default` and `smoke`; two tokenizers.
 pub(crate) fn catalogue() -> Catalogue {
-    let surfaces = |names: &[&str]| names.iter().map(|name| SurfaceId::new(*name).unwrap()).collect::<Vec<_>>();
+    let surfaces =
+        |names: &[&str]| names.iter().map(|name| SurfaceId::new(*name).unwrap()).collect::<Vec<_>>();
     let tasks = |names: &[&str]| names.iter().map(|name| TaskId::new(*name).unwrap()).collect::<Vec<_>>();
     Catalogue {
         agents: [

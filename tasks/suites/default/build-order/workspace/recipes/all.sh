@@ -1,0 +1,1 @@
+cat out/page.txt out/feed.txt > out/site.txt

@@ -1,0 +1,1 @@
+sed "s/@TITLE@/$(cat out/header.txt)/" src/body.txt > out/body.txt

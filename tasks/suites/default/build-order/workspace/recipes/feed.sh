@@ -1,0 +1,1 @@
+sed 's/^/feed: /' out/body.txt > out/feed.txt

@@ -1,0 +1,1 @@
+cat out/header.txt out/body.txt > out/page.txt

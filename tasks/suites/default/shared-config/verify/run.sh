@@ -1,0 +1,124 @@
+#!/bin/sh
+# The hidden check. bench-canary-c998bcdad6a85b81aba61acc
+# It stands in a copy of the workspace that the agent left, and whatever it starts from there is not trusted: it
+# does not learn where this file is, it has a time limit, its output goes to files (it cannot print a check line), and what
+# is expected stands nowhere but here.
+set -u
+PATH=/usr/bin:/bin LC_ALL=C
+export PATH LC_ALL
+unset BENCH_VERIFY_DIR ENV CDPATH
+work=$(pwd) && scratch=$(mktemp -d "${TMPDIR:-/tmp}/verify.XXXXXX") || exit 2
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/home" "$scratch/in" || exit 2
+HOME="$scratch/home" TMPDIR="$scratch/home"
+export HOME TMPDIR
+failed=0
+
+# check NAME STATUS
+check() {
+    if [ "$2" -eq 0 ]; then echo "check $1 passed"; else echo "check $1 failed" && failed=1; fi
+}
+
+# run PROGRAM ARGUMENT...: output and errors in $scratch/out and $scratch/err
+run() {
+    timeout 10 "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+}
+
+# printed STATUS, the expected output on stdin: did the last run succeed and print exactly that?
+printed() {
+    [ "$1" -eq 0 ] && cmp -s - "$scratch/out"
+}
+
+run sh "$work/bin/render.sh" api
+printed $? <<'END'
+db_host=db.internal
+db_pool=20
+log_format=json
+log_level=info
+port=8080
+region=eu-west
+retry_limit=3
+service=api
+END
+check api-unchanged $?
+
+run sh "$work/bin/render.sh" worker
+printed $? <<'END'
+callback=https://hooks.internal/jobs?source=worker
+db_host=db.internal
+db_pool=5
+log_format=json
+log_level=debug
+region=eu-west
+retry_limit=3
+service=worker
+END
+check worker-unchanged $?
+
+run sh "$work/bin/render.sh" mailer
+printed $? <<'END'
+db_host=db.internal
+log_format=json
+log_level=info
+port=2525
+region=eu-west
+retry_limit=8
+service=mailer
+END
+check mailer-unchanged $?
+
+for key in log_format db_host region; do
+    [ "$(cat "$work"/conf/*.conf | grep -c "^$key=")" -eq 1 ] && grep -q "^$key=" "$work/conf/common.conf"
+    check "$key-written-once" $?
+done
+for key in log_level retry_limit; do
+    [ "$(cat "$work"/conf/*.conf | grep -c "^$key=")" -eq 2 ] && grep -q "^$key=" "$work/conf/common.conf"
+    check "$key-once-and-its-exception" $?
+done
+
+# The same script over other settings: a changed shared value, a new service, a value with "=" in it.
+mkdir "$scratch/in/conf" && cp -R "$work/bin" "$scratch/in/" || exit 2
+cat >"$scratch/in/conf/common.conf" <<'END'
+# shared
+log_level=warn
+token=a=b=c
+
+region=eu-west
+END
+cat >"$scratch/in/conf/search.conf" <<'END'
+service=search
+# differs
+region=us-east
+motto=find it = win it
+END
+cp "$work/conf/api.conf" "$scratch/in/conf/" || exit 2
+
+run sh "$scratch/in/bin/render.sh" search
+printed $? <<'END'
+log_level=warn
+motto=find it = win it
+region=us-east
+service=search
+token=a=b=c
+END
+check new-service $?
+
+run sh "$scratch/in/bin/render.sh" api
+printed $? <<'END'
+db_pool=20
+log_level=warn
+port=8080
+region=eu-west
+service=api
+token=a=b=c
+END
+check shared-change-reaches-api $?
+
+run sh "$scratch/in/bin/render.sh" worker
+[ $? -eq 1 ] && [ ! -s "$scratch/out" ] && [ -s "$scratch/err" ]
+check unknown-service $?
+
+grep -q 'common\.conf' "$work/README.md"
+check described-in-readme $?
+
+exit "$failed"
