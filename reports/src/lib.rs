@@ -1,1 +1,27 @@
-//! Pairing, analysis, gates, rendering: from the journal alone.
+//! Pairing, analysis, gates, rendering: from lock and journal alone.
+//!
+//! [`analyse`] is pure: the same lock and the same settled cells give the same [`Analysis`], whatever was interrupted
+//! on the way; everything that differs between two runs of one deterministic experiment stands under
+//! [`Analysis::provenance`] or in numbers about wall time. The renderings ([`markdown`], [`summary`]) read an
+//! [`Analysis`] and nothing else. This crate opens no file, reads no clock and parses no request.
+
+mod analyse;
+pub mod analysis;
+mod arm_summary;
+mod comparison;
+mod gate_decision;
+mod order;
+mod overall;
+mod pairing;
+mod preflight;
+mod protocol;
+mod provenance;
+pub mod render;
+mod scope;
+mod selection;
+
+pub use analyse::analyse;
+pub use analysis::Analysis;
+pub use preflight::{CannotPass, Preflight, preflight};
+pub use protocol::AnalysisError;
+pub use render::{Style, first_table_markdown, markdown, summary, why_not_gated};

@@ -1,0 +1,164 @@
+//! One cost metric over the pairs of a contrast: estimates with both intervals, without any decision.
+
+use bench_core::{Metric, Sha256Hex};
+use bench_stats::bootstrap::{self, Bootstrap, Method, Stream};
+use bench_stats::ratio::{MeanRatio, mean_ratio};
+use bench_stats::ratio_of_means::fieller;
+use bench_stats::{CostPair, Interval};
+
+use crate::analysis::{BootstrapSummary, Censored, MetricComparison};
+use crate::pairing::{Pairs, is_censored};
+use crate::protocol::{ContrastEntry, Nature, Protocol};
+
+/// Costs of a contrast with the estimator that fits them.
+#[derive(Debug, Clone)]
+pub(crate) struct Costs {
+    /// By cluster.
+    pub(crate) clusters: Vec<Vec<CostPair>>,
+    /// Pairs in which a value is unknown.
+    pub(crate) unknown: usize,
+    /// The geometric mean ratio; `None` where a cost is zero or there is no pair.
+    pub(crate) ratio: Option<MeanRatio>,
+}
+
+impl Costs {
+    /// Costs of the pairs; candidates' cut-off ones times `factor`.
+    pub(crate) fn of(pairs: &Pairs<'_>, metric: Metric, factor: Option<f64>, alpha: f64) -> Self {
+        let (clusters, unknown) = pairs.costs(metric, factor);
+        let ratio = mean_ratio(&clusters, alpha);
+        Self { clusters, unknown, ratio }
+    }
+
+    /// Pairs with both values.
+    pub(crate) fn pairs(&self) -> usize {
+        self.clusters.iter().map(Vec::len).sum()
+    }
+
+    /// Mean costs of each cluster.
+    pub(crate) fn means(&self) -> Vec<CostPair> {
+        let mean = |pairs: &Vec<CostPair>, side: fn(&CostPair) -> f64| {
+            pairs.iter().map(side).sum::<f64>() / pairs.len() as f64
+        };
+        self.clusters
+            .iter()
+            .map(|pairs| CostPair {
+                control: mean(pairs, |p| p.control),
+                candidate: mean(pairs, |p| p.candidate),
+            })
+            .collect()
+    }
+
+    /// Sum of cluster means of the candidate / of the control; `None` when the control's is zero.
+    pub(crate) fn ratio_of_means(&self) -> Option<f64> {
+        let means = self.means();
+        let (control, candidate) =
+            means.iter().fold((0.0, 0.0), |(x, y), p| (x + p.control, y + p.candidate));
+        (control > 0.0).then(|| candidate / control)
+    }
+
+    /// The interval on these tasks. A stochastic metric without any spread within tasks has none; a deterministic one
+    /// is exact on its tasks, so its interval is the point.
+    pub(crate) fn these(&self, nature: Nature) -> Option<Interval> {
+        let ratio = self.ratio.as_ref()?;
+        match (ratio.these, ratio.these_standard_error) {
+            (Some(these), Some(se)) if se > 0.0 || nature.deterministic => Some(these),
+            (None, _) if nature.deterministic => Some(Interval { lower: ratio.ratio, upper: ratio.ratio }),
+            (Some(_) | None, _) => None,
+        }
+    }
+}
+
+/// The comparison; `None` when no pair knows the metric.
+pub(crate) fn compare(
+    protocol: &Protocol,
+    contrast: &ContrastEntry,
+    pairs: &Pairs<'_>,
+    metric: Metric,
+) -> Option<MetricComparison> {
+    let alpha = protocol.rules.alpha;
+    let nature = protocol.nature(metric);
+    let costs = Costs::of(pairs, metric, None, alpha);
+    if costs.pairs() == 0 {
+        return None;
+    }
+    let ratio = costs.ratio.as_ref();
+    let limits = ratio.and_then(|r| r.limits);
+    let these = costs.these(nature);
+    let means = costs.means();
+    let fieller_limits = fieller(&means, alpha).and_then(|set| set.limits);
+    let difference = means.iter().map(|p| p.candidate - p.control).sum::<f64>() / means.len() as f64;
+    Some(MetricComparison {
+        n_pairs: costs.pairs() as u64,
+        n_unknown: costs.unknown as u64,
+        n_tasks: pairs.tasks() as u64,
+        n_clusters: costs.clusters.len() as u64,
+        level: 1.0 - 2.0 * alpha,
+        estimator: if ratio.is_some() { "gmr" } else { "linearised_rom" }.to_owned(),
+        gmr: ratio.map(|r| r.ratio),
+        lower: limits.map(|i| i.lower),
+        upper: limits.map(|i| i.upper),
+        these_tasks_lower: these.map(|i| i.lower),
+        these_tasks_upper: these.map(|i| i.upper),
+        ratio_of_means: costs.ratio_of_means(),
+        ratio_of_means_lower: fieller_limits.map(|i| i.lower),
+        ratio_of_means_upper: fieller_limits.map(|i| i.upper),
+        max_pair_ratio: ratio.map(|r| r.largest_pair_ratio),
+        mean_difference: difference,
+        degenerate: ratio.map_or_else(|| flat(&means), |r| r.degenerate),
+        reproducible: nature.deterministic.then(|| reproducible(pairs, metric)),
+        censored: censored(pairs, metric),
+        bootstrap: ratio.and_then(|r| bootstrapped(protocol, contrast, metric, r)),
+    })
+}
+
+fn flat(means: &[CostPair]) -> bool {
+    means.windows(2).all(|w| w[0] == w[1])
+}
+
+fn censored(pairs: &Pairs<'_>, metric: Metric) -> Censored {
+    Censored {
+        control: pairs.iter().filter(|pair| is_censored(pair.control, metric)).count() as u64,
+        candidate: pairs.iter().filter(|pair| is_censored(pair.candidate, metric)).count() as u64,
+    }
+}
+
+/// Do all repeats of each arm on each task agree?
+fn reproducible(pairs: &Pairs<'_>, metric: Metric) -> bool {
+    let all: Vec<_> = pairs.iter().filter_map(|pair| Some((pair.block.task, pair.values(metric)?))).collect();
+    all.iter().all(|(task, values)| {
+        all.iter().find(|(first, _)| first == task).is_none_or(|(_, first)| first == values)
+    })
+}
+
+/// The bootstrap by cluster, drawn (beyond ten clusters) from the experiment's seed in a stream named by contrast and
+/// metric.
+fn bootstrapped(
+    protocol: &Protocol,
+    contrast: &ContrastEntry,
+    metric: Metric,
+    ratio: &MeanRatio,
+) -> Option<BootstrapSummary> {
+    let stream = Stream { seed: protocol.seed, stream: stream_of(&format!("{}/{metric}", contrast.id)) };
+    if ratio.clusters < 2 {
+        return None;
+    }
+    let Bootstrap { percentile, bca, method, .. } =
+        bootstrap::bootstrap_mean(&ratio.cluster_logs, protocol.rules.alpha, stream)?;
+    Some(BootstrapSummary {
+        lower: percentile.lower.exp(),
+        upper: percentile.upper.exp(),
+        bca_lower: bca.map(|i| i.lower.exp()),
+        bca_upper: bca.map(|i| i.upper.exp()),
+        method: match method {
+            Method::Enumerated { .. } => "enumerated",
+            Method::Drawn { .. } => "drawn",
+        }
+        .to_owned(),
+        reliable: ratio.clusters >= bootstrap::RELIABLE_FROM,
+    })
+}
+
+fn stream_of(name: &str) -> u64 {
+    let digest = Sha256Hex::of(name);
+    u64::from_str_radix(&digest.as_str()[..16], 16).expect("sixteen hex digits")
+}

@@ -1,0 +1,265 @@
+//! One gate on one contrast: the three-way rule, then everything that can take a decision back.
+//!
+//! Principle of the two scopes: a PASS has to hold for tasks like these, a FAIL only has to be true on the tasks that
+//! were run. Whatever is null, NaN or missing ends as INCONCLUSIVE, never as PASS.
+
+use bench_core::{Decision, GateRule, GateScope, Margin, Metric, Track};
+use bench_stats::non_inferiority::{NonInferiority, clusters_needed, margin_tendency, non_inferiority};
+use bench_stats::ratio::ratio_tendency;
+use bench_stats::ratio_of_means::linearised;
+use bench_stats::{LIMIT_TOLERANCE, PairTable, Tendency};
+
+use crate::analysis::GateOutcome;
+use crate::comparison::Costs;
+use crate::pairing::{Blocks, Pair, Pairs, is_censored};
+use crate::protocol::{ContrastEntry, Protocol};
+use crate::selection::Selection;
+
+/// Share of the candidate's cells above which a PASS on a cut-off metric is no longer one.
+const MAX_CENSORED_SHARE: f64 = 0.20;
+
+/// A decision with its reason codes and the number of clusters that would settle it.
+#[derive(Debug, Clone, PartialEq)]
+struct Judgement {
+    decision: Decision,
+    reasons: Vec<&'static str>,
+    clusters_needed: Option<usize>,
+}
+
+/// Where a gate stands.
+pub(crate) struct GateContext<'a> {
+    pub(crate) protocol: &'a Protocol,
+    pub(crate) selection: &'a Selection<'a>,
+    pub(crate) contrast: &'a ContrastEntry,
+    /// Did cells run side by side?
+    pub(crate) contended: bool,
+    /// Gates that the design cannot pass.
+    pub(crate) cannot_pass: &'a [crate::preflight::CannotPass],
+}
+
+/// Judges a gate.
+pub(crate) fn gate_outcome(context: &GateContext<'_>, gate: &GateRule) -> GateOutcome {
+    let GateContext { protocol, selection, contrast, .. } = *context;
+    let pairs = Pairs::of(protocol, selection, contrast, Blocks::Valid);
+    let judgement = if protocol.not_applicable(gate.metric) {
+        Judgement::of(Decision::NotApplicable, "oracle")
+    } else {
+        judge_twice(context, gate, &pairs)
+    };
+    let (limit, margin) = match gate.margin {
+        Margin::RatioAtMost { limit } => (Some(limit), None),
+        Margin::NonInferior { margin } => (None, Some(margin)),
+    };
+    let clusters = pairs.tables().len();
+    GateOutcome {
+        id: gate.id.to_string(),
+        track: track(&pairs),
+        metric: gate.metric,
+        limit,
+        margin,
+        scope: gate.scope,
+        decision: judgement.decision,
+        more_tasks_needed: judgement
+            .clusters_needed
+            .and_then(|needed| needed.checked_sub(clusters))
+            .filter(|_| judgement.decision == Decision::Inconclusive)
+            .map(|more| more as u64),
+        reasons: judgement.reasons.into_iter().map(str::to_owned).collect(),
+        cells: cells_beyond(gate, &pairs),
+    }
+}
+
+/// With the blocks of outside access out, and with them as graded: where the two differ, neither stands.
+fn judge_twice(context: &GateContext<'_>, gate: &GateRule, pairs: &Pairs<'_>) -> Judgement {
+    let with = Pairs::of(context.protocol, context.selection, context.contrast, Blocks::WithOutside);
+    let strict = judge(context, gate, pairs);
+    if with.iter().count() == pairs.iter().count() || judge(context, gate, &with).decision == strict.decision
+    {
+        return strict;
+    }
+    Judgement { decision: Decision::Inconclusive, reasons: vec!["outside_access"], ..strict }
+}
+
+fn judge(context: &GateContext<'_>, gate: &GateRule, pairs: &Pairs<'_>) -> Judgement {
+    let mut judgement = if pairs.iter().next().is_none() {
+        Judgement::of(Decision::Inconclusive, "no_valid_pair")
+    } else {
+        match gate.margin {
+            Margin::RatioAtMost { limit } => judge_ratio(context.protocol, gate, limit, pairs),
+            Margin::NonInferior { margin } => judge_pass_rate(context.protocol, gate, margin, pairs),
+        }
+    };
+    if gate.metric == Metric::WallMs && context.contended && judgement.decision != Decision::Inconclusive {
+        judgement.withdraw("contended");
+    }
+    let by_design = context.cannot_pass.iter().any(|entry| entry.gate == gate.id.as_str());
+    if by_design && judgement.decision == Decision::Inconclusive {
+        judgement.reasons.push("cannot_pass_by_design");
+    }
+    judgement
+}
+
+impl Judgement {
+    fn of(decision: Decision, reason: &'static str) -> Self {
+        Self { decision, reasons: vec![reason], clusters_needed: None }
+    }
+
+    fn from_tendency(tendency: Tendency) -> Self {
+        match tendency {
+            Tendency::Holds => Self { decision: Decision::Pass, reasons: Vec::new(), clusters_needed: None },
+            Tendency::Broken => Self { decision: Decision::Fail, reasons: Vec::new(), clusters_needed: None },
+            Tendency::Open => Self::of(Decision::Inconclusive, "interval_contains_limit"),
+        }
+    }
+
+    /// Takes a decision back; the reason replaces the ones that went with it.
+    fn withdraw(&mut self, reason: &'static str) {
+        self.decision = Decision::Inconclusive;
+        self.reasons = vec![reason];
+    }
+
+    fn is_pass(&self) -> bool {
+        self.decision == Decision::Pass
+    }
+}
+
+fn judge_ratio(protocol: &Protocol, gate: &GateRule, limit: f64, pairs: &Pairs<'_>) -> Judgement {
+    let alpha = protocol.rules.alpha;
+    let nature = protocol.nature(gate.metric);
+    let costs = Costs::of(pairs, gate.metric, None, alpha);
+    if costs.pairs() == 0 {
+        return Judgement::of(Decision::Inconclusive, "unknown_values");
+    }
+    let mut judgement = Judgement::from_tendency(cost_tendency(&costs, gate, limit, protocol));
+    let one_task = costs.clusters.len() < 2 && gate.scope == GateScope::TasksLikeThese;
+    if one_task && judgement.decision != Decision::Fail {
+        judgement.withdraw("one_task");
+    }
+    if has_no_spread(&costs, limit, alpha) && !nature.deterministic {
+        judgement.withdraw("degenerate_variance");
+    }
+    if judgement.is_pass() && nature.censorable {
+        hold_under_censoring(&mut judgement, protocol, gate, limit, pairs);
+    }
+    let tail = costs.ratio_of_means().is_some_and(|ratio| ratio > limit * (1.0 + LIMIT_TOLERANCE));
+    if judgement.is_pass() && tail {
+        judgement.withdraw("tail_ratio_of_means_above_limit");
+    }
+    if judgement.is_pass() && costs.unknown > 0 {
+        judgement.withdraw("unknown_values");
+    }
+    judgement.clusters_needed = costs.ratio.as_ref().and_then(|ratio| ratio.clusters_needed(limit, alpha));
+    judgement
+}
+
+fn cost_tendency(costs: &Costs, gate: &GateRule, limit: f64, protocol: &Protocol) -> Tendency {
+    let Some(ratio) = &costs.ratio else {
+        return linearised(&costs.means(), limit, protocol.rules.alpha)
+            .map_or(Tendency::Open, |test| test.tendency);
+    };
+    let these = costs.these(protocol.nature(gate.metric));
+    match gate.scope {
+        GateScope::TasksLikeThese => ratio_tendency(ratio.limits, these, limit),
+        GateScope::TheseTasks => ratio_tendency(these, these, limit),
+    }
+}
+
+fn has_no_spread(costs: &Costs, limit: f64, alpha: f64) -> bool {
+    match &costs.ratio {
+        Some(ratio) => ratio.degenerate,
+        None => linearised(&costs.means(), limit, alpha).is_some_and(|test| test.standard_error == Some(0.0)),
+    }
+}
+
+/// A PASS must survive the candidate's cut-off costs times `par`, and too many of them leave none.
+fn hold_under_censoring(
+    judgement: &mut Judgement,
+    protocol: &Protocol,
+    gate: &GateRule,
+    limit: f64,
+    pairs: &Pairs<'_>,
+) {
+    let all = pairs.iter().count();
+    let cut = pairs.iter().filter(|pair| is_censored(pair.candidate, gate.metric)).count();
+    if cut == 0 {
+        return;
+    }
+    let harsh = Costs::of(pairs, gate.metric, Some(protocol.rules.par), protocol.rules.alpha);
+    if cost_tendency(&harsh, gate, limit, protocol) != Tendency::Holds {
+        judgement.withdraw("censoring_sensitive");
+    } else if cut as f64 > MAX_CENSORED_SHARE * all as f64 {
+        judgement.withdraw("too_much_censoring");
+    }
+}
+
+fn judge_pass_rate(protocol: &Protocol, gate: &GateRule, margin: f64, pairs: &Pairs<'_>) -> Judgement {
+    let alpha = protocol.rules.alpha;
+    let tendency = |tables: &[PairTable]| {
+        let result = non_inferiority(tables, margin, alpha);
+        (scoped(&result, gate.scope, margin), result)
+    };
+    let tables = pairs.tables();
+    let (seen, result) = tendency(&tables);
+    let mut judgement = Judgement::from_tendency(seen);
+    if result.clusters < 2 && gate.scope == GateScope::TasksLikeThese && judgement.decision != Decision::Fail
+    {
+        judgement.withdraw("one_task");
+    }
+    let inferior = result.these.is_some_and(|limits| limits.upper < 0.0);
+    if judgement.decision == Decision::Inconclusive && inferior {
+        judgement.reasons.push("inferior");
+    }
+    if pairs.missing_blocks() > 0 && judgement.decision != Decision::Inconclusive {
+        let (completed, _) = match seen {
+            Tendency::Holds => tendency(&pairs.completed_tables(|table| table.control_only += 1)),
+            Tendency::Broken | Tendency::Open => {
+                tendency(&pairs.completed_tables(|table| table.candidate_only += 1))
+            }
+        };
+        if completed != seen {
+            judgement.withdraw("missing_sensitive");
+        }
+    }
+    judgement.clusters_needed = clusters_needed(&result, PairTable::pooled(&tables), margin, alpha);
+    judgement
+}
+
+fn scoped(result: &NonInferiority, scope: GateScope, margin: f64) -> Tendency {
+    match scope {
+        GateScope::TasksLikeThese => result.tendency,
+        GateScope::TheseTasks => margin_tendency(result.these, result.these, margin),
+    }
+}
+
+fn track(pairs: &Pairs<'_>) -> String {
+    let mut tracks = pairs.iter().filter_map(|pair| pair.block.track());
+    let word = |track| match track {
+        Track::Default => "default",
+        Track::Orchestration => "orchestration",
+    };
+    match tracks.next() {
+        Some(first) if tracks.all(|other| other == first) => word(first).to_owned(),
+        Some(_) => "mixed".to_owned(),
+        None => "default".to_owned(),
+    }
+}
+
+/// Candidate cells beyond the limit, worst first; for a margin those that failed where the control passed.
+fn cells_beyond(gate: &GateRule, pairs: &Pairs<'_>) -> Vec<String> {
+    let mut found: Vec<(f64, String)> = pairs
+        .iter()
+        .filter_map(|pair| excess(gate, pair).map(|excess| (excess, pair.candidate.cell_id())))
+        .collect();
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    found.into_iter().map(|(_, cell)| cell).collect()
+}
+
+fn excess(gate: &GateRule, pair: &Pair<'_>) -> Option<f64> {
+    match gate.margin {
+        Margin::RatioAtMost { limit } => {
+            let (control, candidate) = pair.values(gate.metric)?;
+            (candidate > control * limit * (1.0 + LIMIT_TOLERANCE)).then(|| candidate / control)
+        }
+        Margin::NonInferior { .. } => (pair.passed() == (true, false)).then_some(1.0),
+    }
+}

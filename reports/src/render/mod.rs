@@ -1,0 +1,13 @@
+//! An [`Analysis`](crate::Analysis) for people: `report.md`, the terminal table, the small table of a README. Reads the
+//! analysis and nothing else. Every estimate is shown with its interval and n, or not at all; texts that come from
+//! agents or files never reach a terminal with control characters in them.
+
+mod estimate;
+mod markdown;
+mod summary;
+mod table;
+mod words;
+
+pub use markdown::{first_table_markdown, markdown};
+pub use summary::{Style, summary};
+pub use words::{reason_in_words, why_not_gated};
