@@ -10,7 +10,7 @@ use bench_core::ledger::{FirstRequest, Usage};
 use bench_tokens::Counter;
 use bench_wire::{Turn, WireUsage};
 
-pub(crate) use compile::{Ledger, LedgerContext, compile, late_classes, models};
+pub(crate) use compile::{LedgerContext, compile, late_classes, models};
 pub(crate) use measure::{
     Body, ToolSize, callable, first_request, saturating_u32, semantic_sha256, tool_size,
 };

@@ -90,8 +90,7 @@ impl OracleBook {
 impl Page {
     fn turn(&mut self, request: &ChatRequest) -> Result<Spoken, Ending> {
         let history = History::of(request);
-        let table = Table { script: &self.script, fault: &self.fault, history: &history, request };
-        let steps_done = table.step() - 1;
+        let steps_done = history.step(&self.script.plan, &self.script.lexicon.error_prefixes) - 1;
         check_plan(&self.script.plan)?;
         if let Some(strange) = history.ids().find(|id| !self.minted.contains(id)) {
             return Err(lost(format!("the request echoes {strange}, which was never called")));
@@ -103,12 +102,12 @@ impl Page {
         if self.turns >= cap {
             return Err(lost(format!("{cap} turns were played and the plan is not at its end")));
         }
-        let next = table.next_move()?;
         self.turns += 1;
         self.steps_done = steps_done;
         let steps = self.evidence.steps;
         self.evidence.steps_played = self.evidence.steps_played.max(steps_done.min(steps));
-        Ok(match next {
+        let table = Table { script: &self.script, fault: &self.fault, history: &history, request };
+        Ok(match table.next_move()? {
             Move::Say { text, finished, step } => {
                 if finished {
                     self.evidence.steps_played = steps;

@@ -1,7 +1,7 @@
 //! What an imperfect profile does to one cell, drawn once from seed and cell: the same cell is always played the same.
 
 use bench_core::experiment::{Profile, ProfileKind};
-use bench_core::{Action, Plan};
+use bench_core::{Action, Plan, Sha256Hex};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
@@ -53,15 +53,50 @@ impl Fault {
     }
 }
 
-/// 32 bytes from seed and cell: a stable mix (FNV-1a per lane), since `Hash` of the standard library may change.
+/// 32 bytes from seed and cell, by a digest: `Hash` of the standard library may change between versions.
 fn seed_of(seed: u64, cell: &str) -> [u8; 32] {
+    let digest = Sha256Hex::of_parts([("seed", &seed.to_le_bytes()[..]), ("cell", cell.as_bytes())]);
     let mut bytes = [0; 32];
-    for (lane, chunk) in (0_u64..).zip(bytes.chunks_mut(8)) {
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ lane;
-        for byte in seed.to_le_bytes().into_iter().chain(cell.bytes()) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-        chunk.copy_from_slice(&hash.to_le_bytes());
-    }
+    bytes.copy_from_slice(&digest.as_str().as_bytes()[..32]);
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use bench_core::Step;
+
+    use super::*;
+
+    fn plan() -> Plan {
+        let run = |n: u32| Step { actions: vec![Action::Run { command: format!("echo {n}") }] };
+        let answer = Step { actions: vec![Action::Answer { text: "done".into() }] };
+        Plan { steps: (1..=5).map(run).chain([answer]).collect() }
+    }
+
+    fn draw(kind: ProfileKind, rate: f64, cell: &str) -> Fault {
+        Fault::draw(&Profile { kind, rate }, 7, cell, &plan())
+    }
+
+    #[test]
+    fn a_cell_is_always_played_the_same_and_the_rate_is_kept() {
+        let cells: Vec<String> = (0..400).map(|n| format!("task-{n}/r01/bare")).collect();
+        let hit =
+            |rate| cells.iter().filter(|cell| draw(ProfileKind::GivesUp, rate, cell) != Fault::None).count();
+        assert_eq!((hit(0.0), hit(1.0)), (0, 400));
+        assert!((80..=160).contains(&hit(0.3)), "{}", hit(0.3));
+        for cell in &cells {
+            assert_eq!(draw(ProfileKind::Wanders, 0.5, cell), draw(ProfileKind::Wanders, 0.5, cell));
+        }
+    }
+
+    #[test]
+    fn faults_fall_on_steps_that_act() {
+        for n in 0..100 {
+            match draw(ProfileKind::GivesUp, 1.0, &n.to_string()) {
+                Fault::GivesUp(step) => assert!((1..=5).contains(&step)),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(draw(ProfileKind::Perfect, 1.0, "x"), Fault::None);
+    }
 }
