@@ -98,7 +98,7 @@ pub(crate) fn tokenizer_identity(counter: &bench_proxy::Counter) -> TokenizerIde
         name: identity.name.to_owned(),
         package: identity.package.to_owned(),
         version: identity.version.to_owned(),
-        vocabulary_sha256: Sha256Hex::from_hex(&identity.vocabulary_sha256)
+        vocabulary_sha256: Sha256Hex::parse(&identity.vocabulary_sha256)
             .unwrap_or_else(|| Sha256Hex::of(&identity.vocabulary_sha256)),
     }
 }

@@ -32,10 +32,10 @@ impl Sha256Hex {
         Self::of(serde_json::to_vec(value).expect("our own records are valid JSON values"))
     }
 
-    /// A digest made elsewhere; `None` unless it is 64 lower-case hex digits.
-    pub fn from_hex(text: &str) -> Option<Self> {
-        let hex = text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-        hex.then(|| Self(text.to_owned()))
+    /// A digest that someone else computed: exactly 64 lower-case hex digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        (text.len() == 64 && text.bytes().all(is_hex)).then(|| Self(text.to_owned()))
     }
 
     /// The 64 hex digits.
@@ -69,6 +69,14 @@ mod tests {
             Sha256Hex::of("abc").as_str(),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         );
+    }
+
+    #[test]
+    fn only_64_lower_case_hex_digits_are_a_digest() {
+        let digest = Sha256Hex::of("abc");
+        assert_eq!(Sha256Hex::parse(digest.as_str()), Some(digest.clone()));
+        assert_eq!(Sha256Hex::parse(&digest.as_str().to_uppercase()), None);
+        assert_eq!(Sha256Hex::parse("abc"), None);
     }
 
     #[test]

@@ -1,1 +1,27 @@
 //! The one door to a model: loopback recorder, upstreams, oracle.
+//!
+//! Per attempt one [`Recorder`] listens on loopback; whatever the agent asks goes through it to an [`Upstream`] and is
+//! kept byte for byte. When the attempt is over it hands back a [`Recording`]: what the surface cost, read off the wire.
+//! Starting agents, walls, tasks and verdicts are left to others; so is the journal.
+
+mod admission;
+mod classify;
+mod exchange;
+mod headers;
+mod ledger;
+mod recorder;
+mod recording;
+mod reply;
+mod server;
+mod shared;
+mod trace;
+pub mod upstream;
+
+pub use classify::RequestClass;
+pub use recorder::{Recorder, RecorderError, RecorderSpec, RequestLimits};
+pub use recording::{Recording, Totals};
+pub use upstream::oracle::{OracleBook, OracleScript, OracleUpstream};
+pub use upstream::{
+    BoxFuture, OpenaiChatUpstream, Preflight, RetryPolicy, Upstream, UpstreamBody, UpstreamError,
+    UpstreamFault, UpstreamRequest, UpstreamResponse,
+};

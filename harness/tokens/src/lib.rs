@@ -3,6 +3,8 @@
 //! Text is counted as ordinary text: the name of a special token inside a tool's description is text for the model's
 //! reader too. What a provider's own template would add around messages is another basis (`rendered`) and not here.
 
+use std::sync::OnceLock;
+
 use sha2::{Digest as _, Sha256};
 use tiktoken::CoreBpe;
 
@@ -41,11 +43,11 @@ pub struct Identity {
     pub vocabulary_sha256: String,
 }
 
-/// Counts tokens by one vocabulary. Cheap to clone once made; making the first one of a vocabulary takes about 40 ms.
-#[derive(Clone, Copy)]
+/// Counts tokens by one vocabulary. Making the first one of a vocabulary takes about 40 ms; share it.
 pub struct Counter {
     name: &'static str,
     encoding: &'static CoreBpe,
+    identity: OnceLock<Identity>,
 }
 
 impl Counter {
@@ -53,7 +55,13 @@ impl Counter {
     pub fn new(name: &str) -> Result<Self, UnknownTokenizer> {
         let known = NAMES.into_iter().find(|known| *known == name);
         known
-            .and_then(|name| tiktoken::get_encoding(name).map(|encoding| Self { name, encoding }))
+            .and_then(|name| {
+                tiktoken::get_encoding(name).map(|encoding| Self {
+                    name,
+                    encoding,
+                    identity: OnceLock::new(),
+                })
+            })
             .ok_or_else(|| UnknownTokenizer { name: name.to_owned() })
     }
 
@@ -67,8 +75,12 @@ impl Counter {
         self.encoding.count(text) as u64
     }
 
-    /// Who counts, with a digest over the whole vocabulary (about 30 ms: ask once a run).
-    pub fn identity(&self) -> Identity {
+    /// Who counts, with a digest over the whole vocabulary (about 30 ms the first time, then kept).
+    pub fn identity(&self) -> &Identity {
+        self.identity.get_or_init(|| self.take_identity())
+    }
+
+    fn take_identity(&self) -> Identity {
         let size = u32::try_from(self.encoding.vocab_size()).unwrap_or(u32::MAX - IDS_BEYOND);
         let mut hasher = Sha256::new();
         for id in 0..size + IDS_BEYOND {

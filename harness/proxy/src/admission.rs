@@ -1,0 +1,333 @@
+//! Who is let through to the upstream: credential, canary, budgets, shape. Everything else is answered here, and recorded.
+
+use std::sync::Arc;
+
+use bench_core::{Ending, EndingKind, LimitHit, Sha256Hex};
+use bench_wire::auxiliary::auxiliary;
+use bench_wire::chat::{ChatRequest, is_chat_path};
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::header;
+
+use crate::classify::{RequestClass, ToolsSeen, classify};
+use crate::exchange::{Arrival, BodyState};
+use crate::headers::credential;
+use crate::ledger::{
+    Body, ChatFacts, Offer, ToolResult, callable, first_request, semantic_sha256, tool_size,
+};
+use crate::reply::error_body;
+use crate::shared::{Shared, State};
+use crate::trace::TraceEvent;
+
+/// What becomes of a request.
+pub(crate) enum Admission {
+    /// It goes to the upstream.
+    Forward(Box<Admitted>),
+    /// The recorder answers it.
+    Answer(OwnAnswer),
+}
+
+/// A request that goes to the upstream.
+pub(crate) struct Admitted {
+    pub(crate) request: u32,
+    pub(crate) class: RequestClass,
+    pub(crate) rule: &'static str,
+    pub(crate) chat: Arc<ChatRequest>,
+    pub(crate) facts: ChatFacts,
+}
+
+/// An answer of the recorder's own.
+pub(crate) struct OwnAnswer {
+    pub(crate) request: u32,
+    pub(crate) class: RequestClass,
+    pub(crate) rule: String,
+    pub(crate) status: StatusCode,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: Bytes,
+    pub(crate) body_tokens: Option<u64>,
+}
+
+/// Why a request does not go through.
+struct Turned {
+    class: RequestClass,
+    rule: String,
+    status: StatusCode,
+    content_type: &'static str,
+    body: Bytes,
+    ending: Option<Ending>,
+}
+
+impl Turned {
+    fn away(status: StatusCode, code: &'static str, message: &str) -> Self {
+        Self {
+            class: RequestClass::Refused,
+            rule: message.to_owned(),
+            status,
+            content_type: "application/json",
+            body: error_body(code, message),
+            ending: None,
+        }
+    }
+
+    fn probe(status: StatusCode, message: &str) -> Self {
+        Self { class: RequestClass::Probe, ..Self::away(status, "not_here", message) }
+    }
+
+    fn ending(self, ending: Ending) -> Self {
+        Self { ending: Some(ending), ..self }
+    }
+
+    fn limit(kind: EndingKind, name: &str, value: f64, unit: &str) -> Self {
+        let message = format!("the limit of {value} {unit} per attempt (`{name}`) is reached");
+        let limit = Some(LimitHit { name: name.to_owned(), value, unit: unit.to_owned() });
+        let ending = Ending { limit, ..Ending::because(kind, message.clone()) };
+        Self::away(StatusCode::TOO_MANY_REQUESTS, kind.word(), &message).ending(ending)
+    }
+}
+
+/// A chat request, read and counted.
+struct Read {
+    chat: ChatRequest,
+    tools_sha256: Sha256Hex,
+    semantic: Sha256Hex,
+}
+
+/// Decides, numbers and traces a request.
+pub(crate) fn admit(shared: &Shared, arrival: &Arrival) -> Admission {
+    // Reading and counting is the long part: before the lock.
+    let examined = examine(shared, arrival);
+    let body_tokens = std::str::from_utf8(&arrival.body).ok().map(|text| shared.spec.counter.count(text));
+    let ended = shared.stop.borrow().is_some();
+    let mut state = shared.state();
+    let request = state.next;
+    state.next += 1;
+    let decided = if ended {
+        Err(Turned::away(StatusCode::SERVICE_UNAVAILABLE, "ended", "the attempt has ended"))
+    } else {
+        within_requests(shared, &state).and(examined).and_then(|read| {
+            within_turns(shared, &mut state, &read, body_tokens.unwrap_or(0)).map(|c| (read, c))
+        })
+    };
+    match decided {
+        Ok((read, (class, rule))) => {
+            state.requests += 1;
+            let model = read.chat.model.clone();
+            state.trace_request(shared, arrival, (request, class.word(), rule), (Some(&model), body_tokens));
+            let facts = state.facts(shared, arrival, &read, (request, class, body_tokens.unwrap_or(0)));
+            Admission::Forward(Box::new(Admitted { request, class, rule, chat: Arc::new(read.chat), facts }))
+        }
+        Err(turned) => {
+            state.requests += u32::from(turned.class == RequestClass::Probe);
+            let labels = (request, turned.class.word(), turned.rule.as_str());
+            state.trace_request(shared, arrival, labels, (None, body_tokens));
+            drop(state);
+            if let Some(ending) = turned.ending {
+                shared.stop_with(ending);
+            }
+            Admission::Answer(OwnAnswer {
+                request,
+                class: turned.class,
+                rule: turned.rule,
+                status: turned.status,
+                content_type: turned.content_type,
+                body: turned.body,
+                body_tokens,
+            })
+        }
+    }
+}
+
+/// What the request alone decides.
+fn examine(shared: &Shared, arrival: &Arrival) -> Result<Read, Turned> {
+    if credential(&arrival.headers) != Some(shared.spec.credential.as_str()) {
+        return Err(Turned::away(StatusCode::UNAUTHORIZED, "credential", "not this attempt's credential"));
+    }
+    match arrival.state {
+        BodyState::Whole => {}
+        BodyState::TooLarge => {
+            let message = "the body is larger than the recorder keeps (64 MiB)";
+            return Err(Turned::away(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message));
+        }
+        BodyState::HungUp => {
+            let message = "the agent hung up before the body had arrived";
+            return Err(Turned::away(StatusCode::BAD_REQUEST, "hung_up", message));
+        }
+    }
+    if shared.holds_canary(&arrival.body) {
+        let message = "a hidden file's canary stands in the request";
+        let ending = Ending::because(EndingKind::CanarySeen, message);
+        return Err(Turned::away(StatusCode::FORBIDDEN, "canary_seen", message).ending(ending));
+    }
+    chat_only(arrival)?;
+    let chat = ChatRequest::read(&arrival.body)
+        .map_err(|error| Turned::away(StatusCode::BAD_REQUEST, "unreadable", &error.to_string()))?;
+    let (tools_sha256, semantic) = (Sha256Hex::of(chat.tools_json()), semantic_sha256(&chat));
+    Ok(Read { chat, tools_sha256, semantic })
+}
+
+/// Everything but a plain chat request is a probe, answered from the table or not at all.
+fn chat_only(arrival: &Arrival) -> Result<(), Turned> {
+    if arrival.headers.contains_key(header::UPGRADE) {
+        return Err(Turned::probe(StatusCode::UPGRADE_REQUIRED, "no other protocol is spoken here"));
+    }
+    if arrival.method != hyper::Method::POST || !is_chat_path(&arrival.path) {
+        let Some(canned) = auxiliary(arrival.method.as_str(), &arrival.path, &[]) else {
+            return Err(Turned::probe(StatusCode::NOT_FOUND, "not an endpoint of this API"));
+        };
+        return Err(Turned {
+            class: RequestClass::Probe,
+            rule: "small endpoint, answered from a table".to_owned(),
+            status: StatusCode::from_u16(canned.status).unwrap_or(StatusCode::OK),
+            content_type: canned.content_type,
+            body: canned.body.into(),
+            ending: None,
+        });
+    }
+    let encoding = arrival.headers.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok());
+    if encoding.is_some_and(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
+        let message = "a compressed body cannot be measured; switch request compression off in the agent";
+        return Err(Turned::away(StatusCode::UNSUPPORTED_MEDIA_TYPE, "encoding", message));
+    }
+    Ok(())
+}
+
+fn within_requests(shared: &Shared, state: &State) -> Result<(), Turned> {
+    match shared.spec.limits.requests {
+        Some(limit) if state.requests >= limit => {
+            Err(Turned::limit(EndingKind::RequestBudget, "requests", f64::from(limit), "requests"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Class and rule, if the budgets of turns and tokens allow it.
+fn within_turns(
+    shared: &Shared,
+    state: &mut State,
+    read: &Read,
+    body_tokens: u64,
+) -> Result<(RequestClass, &'static str), Turned> {
+    let (class, rule) = classify(&read.chat, state.tools_seen);
+    let limits = shared.spec.limits;
+    if let Some(limit) =
+        limits.turns.filter(|limit| class == RequestClass::AgentTurn && state.turns >= *limit)
+    {
+        return Err(Turned::limit(EndingKind::TurnBudget, "turns", f64::from(limit), "turns"));
+    }
+    if let Some(limit) = limits.total_tokens.filter(|limit| state.tokens + body_tokens > *limit) {
+        return Err(Turned::limit(EndingKind::TokenBudget, "total-tokens", limit as f64, "tokens"));
+    }
+    state.counts_as_turn(class);
+    state.tokens += body_tokens;
+    Ok((class, rule))
+}
+
+impl State {
+    fn trace_request(
+        &mut self,
+        shared: &Shared,
+        arrival: &Arrival,
+        (request, class, rule): (u32, &str, &str),
+        (model, body_tokens): (Option<&str>, Option<u64>),
+    ) {
+        let event = TraceEvent::Request {
+            request,
+            class,
+            rule,
+            method: arrival.method.as_str(),
+            path: &arrival.path,
+            model,
+            body_bytes: arrival.body.len() as u64,
+            body_tokens,
+        };
+        self.trace(shared.now_ms(), &event);
+    }
+
+    fn facts(
+        &mut self,
+        shared: &Shared,
+        arrival: &Arrival,
+        read: &Read,
+        (request, class, body_tokens): (u32, RequestClass, u64),
+    ) -> ChatFacts {
+        let chat = &read.chat;
+        let counter = &shared.spec.counter;
+        // The first request is the first with tools; until one comes, the first turn without is kept as well.
+        let may_be_first = match (chat.tools.is_empty(), self.tools_seen) {
+            (false, ToolsSeen::NotYet) => true,
+            (true, ToolsSeen::NotYet) => class == RequestClass::AgentTurn,
+            (_, ToolsSeen::Before) => false,
+        };
+        let body = Body { request, bytes: &arrival.body, tokens: body_tokens };
+        let first = may_be_first.then(|| first_request(counter, body, chat));
+        let new = chat.tools.iter().filter(|tool| self.offered.insert(tool.name.clone()));
+        let new_tools: Vec<_> = new.map(|tool| tool_size(counter, tool)).collect();
+        if self.tools_seen == ToolsSeen::Before && !new_tools.is_empty() {
+            self.trace_loads(shared, request, new_tools.iter().map(|tool| tool.name.clone()));
+        }
+        if !chat.tools.is_empty() {
+            self.tools_seen = ToolsSeen::Before;
+        }
+        ChatFacts {
+            model: chat.model.clone(),
+            body_tokens,
+            offer: self.offer_of(read),
+            new_tools,
+            first,
+            results: self.new_results(shared, request, chat),
+            semantic: read.semantic.clone(),
+        }
+    }
+
+    /// The offer of this request: the one of the turn before where nothing changed.
+    fn offer_of(&mut self, read: &Read) -> Arc<Offer> {
+        if let Some(before) = self.offer.as_ref().filter(|offer| offer.sha256 == read.tools_sha256) {
+            return Arc::clone(before);
+        }
+        let offer = Arc::new(Offer {
+            names: read.chat.tools.iter().map(|tool| tool.name.clone()).collect(),
+            callable: callable(&read.chat),
+            sha256: read.tools_sha256.clone(),
+        });
+        Arc::clone(self.offer.insert(offer))
+    }
+
+    fn trace_loads(&mut self, shared: &Shared, request: u32, tools: impl Iterator<Item = String>) {
+        let mut by_group: Vec<(Option<&str>, Vec<String>)> = Vec::new();
+        for tool in tools {
+            let group = shared.spec.groups.get(&tool).map(String::as_str);
+            match by_group.iter_mut().find(|(known, _)| *known == group) {
+                Some((_, tools)) => tools.push(tool),
+                None => by_group.push((group, vec![tool])),
+            }
+        }
+        for (group, tools) in &by_group {
+            self.trace(shared.now_ms(), &TraceEvent::Load { request, group: *group, tools });
+        }
+    }
+
+    /// Tool results that no earlier request carried.
+    fn new_results(&mut self, shared: &Shared, request: u32, chat: &ChatRequest) -> Vec<ToolResult> {
+        let prefixes = &shared.spec.error_prefixes;
+        let mut new = Vec::new();
+        for message in &chat.messages {
+            let Some(id) = message.call_id.as_ref().filter(|id| self.results.insert((*id).clone())) else {
+                continue;
+            };
+            let calls = chat.messages.iter().flat_map(|message| &message.calls);
+            let tool = calls.clone().find(|call| call.id == *id).map(|call| call.name.clone());
+            let refused = prefixes.iter().any(|prefix| message.text.starts_with(prefix.as_str()));
+            let event = TraceEvent::ToolResult {
+                request,
+                id,
+                tool: tool.as_deref(),
+                bytes: message.text.len() as u64,
+                sha256: Sha256Hex::of(&message.text),
+                refused: (!prefixes.is_empty()).then_some(refused),
+            };
+            self.trace(shared.now_ms(), &event);
+            new.push(ToolResult { tool, refused });
+        }
+        new
+    }
+}

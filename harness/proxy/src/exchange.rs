@@ -1,0 +1,358 @@
+//! One request and its response: collected, admitted, passed on, streamed back piece by piece, settled.
+
+use std::sync::Arc;
+
+use bench_core::EndingKind;
+use bench_wire::chat::TurnReader;
+use bench_wire::{Turn, TurnError};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Frame, Incoming};
+use hyper::header::CONTENT_TYPE;
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::admission::{Admission, Admitted, OwnAnswer, admit};
+use crate::classify::RequestClass;
+use crate::headers;
+use crate::ledger::{ChatFacts, turn_tokens};
+use crate::reply::{BrokenOff, ReplyBody, error_body, whole};
+use crate::shared::Shared;
+use crate::trace::rounded;
+use crate::upstream::{OracleStep, Retry, UpstreamFault, UpstreamRequest, UpstreamResponse};
+
+/// The largest body kept in either direction, in bytes.
+const BODY_CAP: usize = 64 << 20;
+/// Pieces of a response that may wait for a slow agent.
+const PIECES_WAITING: usize = 8;
+
+/// A request as it arrived.
+pub(crate) struct Arrival {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) state: BodyState,
+    pub(crate) started_at: String,
+    /// When its last byte had arrived, on the recorder's clock.
+    pub(crate) arrived_ms: f64,
+}
+
+/// How much of the body arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BodyState {
+    Whole,
+    TooLarge,
+    HungUp,
+}
+
+/// What a settled request was.
+pub(crate) struct Settled {
+    pub(crate) request: u32,
+    pub(crate) class: RequestClass,
+    pub(crate) rule: String,
+    pub(crate) body_tokens: Option<u64>,
+    /// None when it did not go to the upstream.
+    pub(crate) chat: Option<ChatFacts>,
+}
+
+/// What came of a request.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    pub(crate) status: Option<u16>,
+    /// The status that the upstream itself answered.
+    pub(crate) upstream_status: Option<u16>,
+    /// Did the upstream's answer pass, or is this the recorder's own?
+    pub(crate) answered: bool,
+    /// Was it given up while the upstream was still silent?
+    pub(crate) abandoned: bool,
+    pub(crate) bytes: Option<Vec<u8>>,
+    /// Milliseconds since the request's last byte, and the length reached.
+    pub(crate) frames: Vec<(f64, u64)>,
+    pub(crate) turn: Option<Turn>,
+    /// Did it arrive to its end, and could it be read?
+    pub(crate) whole: bool,
+    pub(crate) output_tokens: Option<u64>,
+    pub(crate) retries: Vec<Retry>,
+    pub(crate) steps: Vec<OracleStep>,
+    pub(crate) waited: Option<(f64, f64)>,
+    pub(crate) fault: Option<String>,
+}
+
+impl Outcome {
+    pub(crate) fn first_byte_ms(&self) -> Option<f64> {
+        self.frames.first().map(|(ms, _)| *ms)
+    }
+
+    pub(crate) fn last_byte_ms(&self) -> Option<f64> {
+        self.frames.last().map(|(ms, _)| *ms)
+    }
+}
+
+/// Carries one request through. `reply` takes the head of the response as soon as there is one.
+pub(crate) async fn exchange(
+    shared: Arc<Shared>,
+    request: Request<Incoming>,
+    reply: oneshot::Sender<Response<ReplyBody>>,
+) {
+    let arrival = Arrival::collect(&shared, request).await;
+    match admit(&shared, &arrival) {
+        Admission::Answer(own) => answer_own(&shared, arrival, own, reply),
+        Admission::Forward(admitted) => Forwarding { shared, arrival, admitted }.run(reply).await,
+    }
+}
+
+fn answer_own(
+    shared: &Shared,
+    arrival: Arrival,
+    own: OwnAnswer,
+    reply: oneshot::Sender<Response<ReplyBody>>,
+) {
+    let outcome = Outcome {
+        status: (arrival.state != BodyState::HungUp).then_some(own.status.as_u16()),
+        frames: vec![(rounded(shared.now_ms() - arrival.arrived_ms), own.body.len() as u64)],
+        bytes: Some(own.body.to_vec()),
+        whole: true,
+        ..Outcome::default()
+    };
+    let settled = Settled {
+        request: own.request,
+        class: own.class,
+        rule: own.rule,
+        body_tokens: own.body_tokens,
+        chat: None,
+    };
+    shared.settle(arrival, settled, outcome);
+    // The agent may be gone; its request is settled all the same.
+    let _ = reply.send(whole(own.status, own.content_type, own.body));
+}
+
+impl Arrival {
+    async fn collect(shared: &Shared, request: Request<Incoming>) -> Self {
+        let started_at = shared.spec.clock.now_utc();
+        let (head, mut incoming) = request.into_parts();
+        let mut body = BytesMut::new();
+        let state = tokio::select! {
+            state = read_body(&mut incoming, &mut body) => state,
+            () = shared.closed() => BodyState::HungUp,
+        };
+        if state == BodyState::TooLarge {
+            body.clear();
+        }
+        Self {
+            method: head.method,
+            path: head.uri.path_and_query().map_or_else(|| head.uri.path().to_owned(), ToString::to_string),
+            headers: head.headers,
+            body: body.freeze(),
+            state,
+            started_at,
+            arrived_ms: shared.now_ms(),
+        }
+    }
+}
+
+async fn read_body(incoming: &mut Incoming, body: &mut BytesMut) -> BodyState {
+    while let Some(frame) = incoming.frame().await {
+        let Ok(frame) = frame else { return BodyState::HungUp };
+        let Ok(data) = frame.into_data() else { continue };
+        if body.len() + data.len() > BODY_CAP {
+            return BodyState::TooLarge;
+        }
+        body.extend_from_slice(&data);
+    }
+    BodyState::Whole
+}
+
+/// A request on its way to the upstream and back.
+struct Forwarding {
+    shared: Arc<Shared>,
+    arrival: Arrival,
+    admitted: Box<Admitted>,
+}
+
+impl Forwarding {
+    async fn run(self, mut reply: oneshot::Sender<Response<ReplyBody>>) {
+        let sent_ms = self.shared.now_ms();
+        let called = tokio::select! {
+            biased;
+            called = self.shared.spec.upstream.call(self.upstream_request()) => Some(called),
+            () = self.shared.closed() => None,
+            () = reply.closed() => None,
+        };
+        match called {
+            Some(Ok(response)) => self.stream(response, reply, sent_ms).await,
+            Some(Err(fault)) => self.fault(fault, reply, sent_ms),
+            None => {
+                let waited = Some((sent_ms, self.shared.now_ms()));
+                self.settle(Outcome { waited, abandoned: true, ..Outcome::default() });
+            }
+        }
+    }
+
+    fn upstream_request(&self) -> UpstreamRequest {
+        UpstreamRequest {
+            method: self.arrival.method.clone(),
+            path: self.arrival.path.clone(),
+            headers: headers::for_upstream(&self.arrival.headers),
+            body: self.arrival.body.clone(),
+            credential: self.shared.spec.credential.clone(),
+            class: self.admitted.class,
+            chat: Arc::clone(&self.admitted.chat),
+            body_tokens: self.admitted.facts.body_tokens,
+        }
+    }
+
+    /// The upstream has no answer: the attempt ends, and the agent is told so.
+    fn fault(self, fault: UpstreamFault, reply: oneshot::Sender<Response<ReplyBody>>, sent_ms: f64) {
+        let is_provider = fault.ending.kind == EndingKind::UpstreamFault;
+        let status = if is_provider { StatusCode::BAD_GATEWAY } else { StatusCode::BAD_REQUEST };
+        let body = error_body(fault.ending.kind.word(), fault.ending.detail.as_deref().unwrap_or_default());
+        let now = self.shared.now_ms();
+        let outcome = Outcome {
+            status: Some(status.as_u16()),
+            upstream_status: fault.status,
+            frames: vec![(rounded(now - self.arrival.arrived_ms), body.len() as u64)],
+            bytes: Some(body.to_vec()),
+            whole: true,
+            retries: fault.retries,
+            waited: Some((sent_ms, now)),
+            fault: is_provider.then(|| fault.ending.detail.clone()).flatten(),
+            ..Outcome::default()
+        };
+        let shared = Arc::clone(&self.shared);
+        self.settle(outcome);
+        shared.stop_with(fault.ending);
+        let _ = reply.send(whole(status, "application/json", body));
+    }
+
+    async fn stream(
+        self,
+        response: UpstreamResponse,
+        reply: oneshot::Sender<Response<ReplyBody>>,
+        sent_ms: f64,
+    ) {
+        let UpstreamResponse { status, headers, mut body, retries, steps } = response;
+        let (pieces, passing) = mpsc::channel(PIECES_WAITING);
+        let mut head = Response::new(ReplyBody::Passing(passing));
+        *head.status_mut() = status;
+        *head.headers_mut() = headers::for_agent(&headers);
+        // When the agent is gone, `pieces` is closed and the loop below ends.
+        let _ = reply.send(head);
+        let mut tape = Tape::new(status, &headers, self.arrival.arrived_ms);
+        let (mut fault, mut last, mut ended) = (None, None, body.is_end_stream());
+        while !ended {
+            let frame = tokio::select! {
+                biased;
+                frame = body.frame() => frame,
+                () = pieces.closed() => break,
+                () = self.shared.closed() => break,
+            };
+            match frame {
+                None => ended = true,
+                Some(Err(broken)) => fault = Some(broken),
+                Some(Ok(frame)) if !tape.take(&frame, self.shared.now_ms()) => {
+                    fault = Some(UpstreamFault::unavailable(
+                        "the response is larger than the recorder keeps (64 MiB)",
+                    ));
+                }
+                Some(Ok(frame)) => {
+                    ended = body.is_end_stream();
+                    if ended {
+                        // Settled before the agent can know that the response is over and ask again.
+                        last = Some(frame);
+                    } else if pieces.send(Ok(frame)).await.is_err() {
+                        break;
+                    }
+                }
+            }
+            if fault.is_some() {
+                break;
+            }
+        }
+        let shared = Arc::clone(&self.shared);
+        let mut outcome = tape.outcome(&shared, ended);
+        outcome.retries = retries;
+        outcome.steps = steps;
+        outcome.waited = Some((sent_ms, shared.now_ms()));
+        outcome.fault = fault.as_ref().and_then(|fault: &UpstreamFault| fault.ending.detail.clone());
+        self.settle(outcome);
+        end_stream(&shared, &pieces, last, fault).await;
+    }
+
+    fn settle(self, outcome: Outcome) {
+        let settled = Settled {
+            request: self.admitted.request,
+            class: self.admitted.class,
+            rule: self.admitted.rule.to_owned(),
+            body_tokens: Some(self.admitted.facts.body_tokens),
+            chat: Some(self.admitted.facts),
+        };
+        self.shared.settle(self.arrival, settled, outcome);
+    }
+}
+
+/// Sends the last piece, or breaks the agent's connection off as the upstream's was.
+async fn end_stream(
+    shared: &Shared,
+    pieces: &mpsc::Sender<Result<Frame<Bytes>, BrokenOff>>,
+    last: Option<Frame<Bytes>>,
+    fault: Option<UpstreamFault>,
+) {
+    if let Some(frame) = last {
+        let _ = pieces.send(Ok(frame)).await;
+    }
+    if let Some(fault) = fault {
+        shared.stop_with(fault.ending);
+        let _ = pieces.send(Err(BrokenOff)).await;
+    }
+}
+
+/// What has arrived of a response.
+struct Tape {
+    status: StatusCode,
+    origin_ms: f64,
+    bytes: Vec<u8>,
+    frames: Vec<(f64, u64)>,
+    reader: TurnReader,
+}
+
+impl Tape {
+    fn new(status: StatusCode, headers: &HeaderMap, origin_ms: f64) -> Self {
+        let reader = TurnReader::new(headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()));
+        Self { status, origin_ms, bytes: Vec::new(), frames: Vec::new(), reader }
+    }
+
+    /// Keeps a piece; false when there is no room for it.
+    fn take(&mut self, frame: &Frame<Bytes>, now_ms: f64) -> bool {
+        let Some(data) = frame.data_ref() else { return true };
+        if self.bytes.len() + data.len() > BODY_CAP {
+            return false;
+        }
+        self.bytes.extend_from_slice(data);
+        self.frames.push((rounded(now_ms - self.origin_ms), self.bytes.len() as u64));
+        if self.status.is_success() {
+            self.reader.feed(data);
+        }
+        true
+    }
+
+    fn outcome(self, shared: &Shared, ended: bool) -> Outcome {
+        let (turn, readable) = match (self.status.is_success(), self.reader.finish()) {
+            (true, Ok(turn)) => (Some(turn), true),
+            (true, Err(TurnError::Incomplete { turn, .. })) => (Some(*turn), false),
+            (true, Err(TurnError::Refused { .. })) => (None, false),
+            (false, _) => (None, ended),
+        };
+        Outcome {
+            status: Some(self.status.as_u16()),
+            upstream_status: Some(self.status.as_u16()),
+            answered: true,
+            output_tokens: turn.as_ref().map(|turn| turn_tokens(&shared.spec.counter, turn)),
+            whole: readable,
+            turn,
+            frames: self.frames,
+            bytes: Some(self.bytes),
+            ..Outcome::default()
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Which headers pass the recorder, and which are kept on disk.
+
+use hyper::HeaderMap;
+use hyper::header::{self, HeaderName};
+
+/// Headers that belong to one connection only (RFC 9110, section 7.6.1).
+const HOP_BY_HOP: [HeaderName; 8] = [
+    header::CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    header::PROXY_AUTHENTICATE,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+];
+
+/// Headers that carry a secret: never on disk, never passed on.
+const CREDENTIALS: [HeaderName; 6] = [
+    header::AUTHORIZATION,
+    header::PROXY_AUTHORIZATION,
+    header::COOKIE,
+    header::SET_COOKIE,
+    HeaderName::from_static("x-api-key"),
+    HeaderName::from_static("api-key"),
+];
+
+/// Request headers for an upstream: without host, connection headers and credentials.
+pub(crate) fn for_upstream(headers: &HeaderMap) -> HeaderMap {
+    let mut kept = without_connection(headers);
+    kept.remove(header::HOST);
+    CREDENTIALS.iter().for_each(|name| {
+        kept.remove(name);
+    });
+    kept
+}
+
+/// Response headers for the agent: without connection headers and cookies.
+pub(crate) fn for_agent(headers: &HeaderMap) -> HeaderMap {
+    let mut kept = without_connection(headers);
+    kept.remove(header::SET_COOKIE);
+    kept
+}
+
+/// Request headers for the record, in order, without credentials.
+pub(crate) fn for_record(headers: &HeaderMap) -> Vec<(String, String)> {
+    headers
+        .iter()
+        .filter(|(name, _)| !CREDENTIALS.contains(name))
+        .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+        .collect()
+}
+
+/// The key that a request shows.
+pub(crate) fn credential(headers: &HeaderMap) -> Option<&str> {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let bearer = text(header::AUTHORIZATION).and_then(|value| {
+        let (scheme, token) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    });
+    bearer.or_else(|| text(HeaderName::from_static("x-api-key")))
+}
+
+fn without_connection(headers: &HeaderMap) -> HeaderMap {
+    let mut kept = headers.clone();
+    let named: Vec<HeaderName> = headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in HOP_BY_HOP.iter().chain(&named) {
+        kept.remove(name);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(pairs: &[(&str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn all_but_host_connection_and_credentials_passes() {
+        let sent = map(&[
+            ("host", "127.0.0.1:1"),
+            ("connection", "keep-alive, x-hop"),
+            ("x-hop", "1"),
+            ("authorization", "Bearer secret"),
+            ("x-api-key", "secret"),
+            ("cookie", "secret"),
+            ("x-twice", "a"),
+            ("x-twice", "b"),
+            ("content-type", "application/json"),
+        ]);
+        assert_eq!(
+            for_upstream(&sent),
+            map(&[("x-twice", "a"), ("x-twice", "b"), ("content-type", "application/json")])
+        );
+        assert!(!format!("{:?}", for_record(&sent)).contains("secret"));
+        assert_eq!(credential(&sent), Some("secret"));
+        assert_eq!(credential(&map(&[("x-api-key", "k")])), Some("k"));
+        assert_eq!(credential(&map(&[("authorization", "Basic k")])), None);
+    }
+}

@@ -1,0 +1,360 @@
+//! From facts to a ledger: pure, so that every sum can be tested without a socket.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bench_core::Sha256Hex;
+use bench_core::ledger::{FirstRequest, Load, TokenBasis, TokenizerIdentity, ToolEntry, TurnEntry, Usage};
+use bench_record::RequestClassTotals;
+
+use super::measure::saturating_u32;
+use super::{Answer, ChatFacts, Exchange, ToolSize};
+use crate::classify::{RequestClass, TOOLS_CAME_LATER};
+use crate::recording::Totals;
+use crate::upstream::UsageSource;
+
+/// What the facts alone do not tell.
+pub(crate) struct LedgerContext<'a> {
+    pub(crate) usage_source: UsageSource,
+    pub(crate) tokenizer: TokenizerIdentity,
+    /// Capability group of each tool that is loaded.
+    pub(crate) groups: &'a BTreeMap<String, String>,
+    /// Is it known how this agent's tools say that a call was refused?
+    pub(crate) knows_errors: bool,
+}
+
+/// What the facts add up to.
+pub(crate) struct Ledger {
+    pub(crate) first_request: Option<FirstRequest>,
+    pub(crate) tools: Vec<ToolEntry>,
+    pub(crate) turns: Vec<TurnEntry>,
+    pub(crate) requests_by_class: BTreeMap<String, RequestClassTotals>,
+    pub(crate) loads: Vec<Load>,
+    pub(crate) tokens: TokenBasis,
+    pub(crate) provider_usage: Option<Usage>,
+    pub(crate) totals: Totals,
+    pub(crate) upstream_wait_ms: f64,
+    pub(crate) transcript_sha256: Sha256Hex,
+}
+
+/// Requests whose class only the end of the attempt shows: without tools before any carried some. Changes the
+/// exchanges and returns what the index must write anew.
+pub(crate) fn late_classes(exchanges: &mut [Exchange]) -> Vec<(u32, String, String)> {
+    let offers = |e: &Exchange| e.chat.as_ref().is_some_and(|chat| !chat.offer.names.is_empty());
+    let Some(first) = exchanges.iter().filter(|e| offers(e)).map(|e| e.request).min() else {
+        return Vec::new();
+    };
+    let mut changed = Vec::new();
+    for exchange in exchanges.iter_mut() {
+        if exchange.request < first && exchange.class == RequestClass::AgentTurn {
+            exchange.class = RequestClass::Title;
+            changed.push((exchange.request, exchange.class.word().to_owned(), TOOLS_CAME_LATER.to_owned()));
+        }
+    }
+    changed
+}
+
+/// Adds up. `exchanges` stand in order of request.
+pub(crate) fn compile(exchanges: &[Exchange], context: &LedgerContext<'_>) -> Ledger {
+    let basis = Basis::of(exchanges, context.usage_source);
+    let mut walk = Walk::new(basis, context);
+    exchanges.iter().for_each(|exchange| walk.exchange(exchange));
+    walk.mark_first_calls();
+    let provider_usage = match context.usage_source {
+        UsageSource::Provider => provider_usage(exchanges),
+        UsageSource::LocalCount => None,
+    };
+    let totals = totals(exchanges, &walk, provider_usage.as_ref());
+    Ledger {
+        first_request: first_request(exchanges),
+        requests_by_class: by_class(exchanges, basis),
+        tokens: TokenBasis {
+            basis: basis.word().to_owned(),
+            completeness: completeness(exchanges).to_owned(),
+            tokenizer: context.tokenizer.clone(),
+        },
+        provider_usage,
+        totals,
+        upstream_wait_ms: union_ms(exchanges),
+        transcript_sha256: transcript(exchanges),
+        tools: walk.tools,
+        turns: walk.turns,
+        loads: walk.loads,
+    }
+}
+
+/// Whose numbers the tokens are: one for the whole attempt, since a sum of two kinds is no number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Basis {
+    Provider,
+    Json,
+}
+
+impl Basis {
+    fn of(exchanges: &[Exchange], source: UsageSource) -> Self {
+        let mut billed = billed(exchanges).peekable();
+        if source == UsageSource::LocalCount || billed.peek().is_none() {
+            return Self::Json;
+        }
+        let said = |answer: &Answer| answer.turn.as_ref().and_then(|turn| turn.usage);
+        let all = billed.all(|(_, _, answer)| {
+            said(answer).is_some_and(|usage| usage.input_tokens.is_some() && usage.output_tokens.is_some())
+        });
+        if all { Self::Provider } else { Self::Json }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Provider => "provider",
+            Self::Json => "json",
+        }
+    }
+
+    /// Input and output tokens of a billed exchange.
+    fn tokens(self, chat: &ChatFacts, answer: &Answer) -> (u64, u64) {
+        let usage = answer.turn.as_ref().and_then(|turn| turn.usage).unwrap_or_default();
+        match (self, usage.input_tokens, usage.output_tokens) {
+            (Self::Provider, Some(input), Some(output)) => (input, output),
+            (Self::Provider | Self::Json, _, _) => (chat.body_tokens, answer.output_tokens),
+        }
+    }
+}
+
+/// Exchanges that cost something.
+fn billed(exchanges: &[Exchange]) -> impl Iterator<Item = (&Exchange, &ChatFacts, &Answer)> {
+    exchanges.iter().filter_map(|exchange| match (&exchange.chat, &exchange.answer) {
+        (Some(chat), Some(answer)) if answer.is_billed() => Some((exchange, chat, answer)),
+        _ => None,
+    })
+}
+
+struct Walk<'a> {
+    basis: Basis,
+    context: &'a LedgerContext<'a>,
+    tools: Vec<ToolEntry>,
+    turns: Vec<TurnEntry>,
+    loads: Vec<Load>,
+    surface_changes: u64,
+    errors: u64,
+    surface: Option<Sha256Hex>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(basis: Basis, context: &'a LedgerContext<'a>) -> Self {
+        let (tools, turns, loads) = (Vec::new(), Vec::new(), Vec::new());
+        Self { basis, context, tools, turns, loads, surface_changes: 0, errors: 0, surface: None }
+    }
+
+    fn exchange(&mut self, exchange: &Exchange) {
+        let Some(chat) = &exchange.chat else { return };
+        for result in chat.results.iter().filter(|result| result.refused) {
+            self.errors += 1;
+            let tool = self.tools.iter_mut().find(|tool| Some(&tool.name) == result.tool.as_ref());
+            if let Some(errors) = tool.and_then(|tool| tool.errors.as_mut()) {
+                *errors += 1;
+            }
+        }
+        if exchange.class != RequestClass::AgentTurn {
+            return;
+        }
+        self.offers(chat);
+        if let Some(answer) = exchange.answer.as_ref().filter(|answer| answer.is_billed()) {
+            self.turn(exchange, chat, answer);
+        }
+    }
+
+    fn offers(&mut self, chat: &ChatFacts) {
+        let turn = saturating_u32(self.turns.len() + 1);
+        if let Some(before) = self.surface.replace(chat.offer.sha256.clone()) {
+            self.surface_changes += u64::from(before != chat.offer.sha256);
+            self.load(&chat.new_tools, turn);
+        }
+        let errors = self.context.knows_errors.then_some(0);
+        self.tools.extend(chat.new_tools.iter().map(|tool| entry(tool, turn, errors)));
+    }
+
+    /// Tools that appear after the first request: one load per group, one for all without a group.
+    fn load(&mut self, new_tools: &[ToolSize], turn: u32) {
+        let start = self.loads.len();
+        for tool in new_tools {
+            let group = self.context.groups.get(&tool.name).cloned();
+            match self.loads[start..].iter_mut().find(|load| load.group == group) {
+                Some(load) => load.tools.push(tool.name.clone()),
+                None => self.loads.push(Load {
+                    group,
+                    tools: vec![tool.name.clone()],
+                    turn,
+                    first_call_turn: None,
+                    needed: false,
+                }),
+            }
+        }
+    }
+
+    fn turn(&mut self, exchange: &Exchange, chat: &ChatFacts, answer: &Answer) {
+        let turn = saturating_u32(self.turns.len() + 1);
+        let said = answer.turn.as_ref();
+        let calls: Vec<String> = said.iter().flat_map(|t| &t.calls).map(|call| call.name.clone()).collect();
+        for name in &calls {
+            if let Some(tool) = self.tools.iter_mut().find(|tool| tool.name == *name) {
+                tool.calls += 1;
+                tool.first_called_turn.get_or_insert(turn);
+            }
+        }
+        let (input_tokens, output_tokens) = self.basis.tokens(chat, answer);
+        self.turns.push(TurnEntry {
+            turn,
+            request: exchange.request,
+            input_tokens,
+            cached_input_tokens: said.and_then(|t| t.usage).and_then(|usage| usage.cached_input_tokens),
+            output_tokens,
+            tools_callable: chat.offer.callable,
+            surface_sha256: chat.offer.sha256.clone(),
+            calls,
+            wait_ms: exchange.waited.map_or(0.0, |(from, to)| crate::trace::rounded(to - from)),
+        });
+    }
+
+    fn mark_first_calls(&mut self) {
+        for load in &mut self.loads {
+            let first_calls = self.tools.iter().filter(|tool| load.tools.contains(&tool.name));
+            load.first_call_turn = first_calls.filter_map(|tool| tool.first_called_turn).min();
+            load.needed = load.first_call_turn.is_some();
+        }
+    }
+}
+
+fn entry(tool: &ToolSize, turn: u32, errors: Option<u32>) -> ToolEntry {
+    ToolEntry {
+        name: tool.name.clone(),
+        namespace: None,
+        kind: tool.kind.clone(),
+        exposure: "direct".to_owned(),
+        r#where: "tools".to_owned(),
+        description_bytes: tool.description.bytes,
+        description_tokens: tool.description.tokens,
+        schema_bytes: tool.schema.bytes,
+        schema_tokens: tool.schema.tokens,
+        bytes: tool.whole.bytes,
+        tokens: tool.whole.tokens,
+        calls: 0,
+        errors,
+        first_offered_turn: turn,
+        first_called_turn: None,
+    }
+}
+
+/// The first that carries tools; without any, the first agent turn.
+fn first_request(exchanges: &[Exchange]) -> Option<FirstRequest> {
+    let turns = || exchanges.iter().filter(|exchange| exchange.class == RequestClass::AgentTurn);
+    let with_tools = turns().find(|e| e.chat.as_ref().is_some_and(|chat| !chat.offer.names.is_empty()));
+    with_tools.or_else(|| turns().next()).and_then(|exchange| exchange.chat.as_ref()?.first.clone())
+}
+
+fn by_class(exchanges: &[Exchange], basis: Basis) -> BTreeMap<String, RequestClassTotals> {
+    let mut classes: BTreeMap<String, RequestClassTotals> = BTreeMap::new();
+    for exchange in exchanges {
+        let class = classes.entry(exchange.class.word().to_owned()).or_insert(RequestClassTotals {
+            requests: 0,
+            input_tokens: 0,
+            output_tokens: 0,
+        });
+        class.requests += 1;
+        if let (Some(chat), Some(answer)) = (&exchange.chat, &exchange.answer)
+            && answer.is_billed()
+        {
+            let (input, output) = basis.tokens(chat, answer);
+            class.input_tokens += input;
+            class.output_tokens += output;
+        }
+    }
+    classes
+}
+
+fn completeness(exchanges: &[Exchange]) -> &'static str {
+    if billed(exchanges).next().is_none() {
+        return "none";
+    }
+    let cut = billed(exchanges).any(|(_, _, answer)| !answer.whole) || exchanges.iter().any(|e| e.abandoned);
+    if cut { "lower_bound" } else { "complete" }
+}
+
+/// The provider's words, summed; a field is null unless every response that spoke of usage said it.
+fn provider_usage(exchanges: &[Exchange]) -> Option<Usage> {
+    let said: Vec<_> = billed(exchanges).filter_map(|(_, _, a)| a.turn.as_ref()?.usage).collect();
+    if said.is_empty() {
+        return None;
+    }
+    let sum = |of: fn(&bench_wire::WireUsage) -> Option<u64>| said.iter().map(of).sum::<Option<u64>>();
+    Some(Usage {
+        input_tokens: sum(|usage| usage.input_tokens),
+        cached_input_tokens: sum(|usage| usage.cached_input_tokens),
+        output_tokens: sum(|usage| usage.output_tokens),
+        reasoning_tokens: sum(|usage| usage.reasoning_tokens),
+    })
+}
+
+fn totals(exchanges: &[Exchange], walk: &Walk<'_>, provider: Option<&Usage>) -> Totals {
+    let any = billed(exchanges).next().is_some();
+    let (input, output) = billed(exchanges)
+        .map(|(_, chat, answer)| walk.basis.tokens(chat, answer))
+        .fold((0, 0), |(a, b), (input, output)| (a + input, b + output));
+    let provider = provider.filter(|_| walk.basis == Basis::Provider);
+    Totals {
+        input_tokens: any.then_some(input),
+        cached_input_tokens: provider.and_then(|usage| usage.cached_input_tokens),
+        output_tokens: any.then_some(output),
+        reasoning_tokens: provider.and_then(|usage| usage.reasoning_tokens),
+        total_tokens: any.then_some(input + output),
+        requests: exchanges.len() as u64,
+        turns: walk.turns.len() as u64,
+        tool_calls: walk.turns.iter().map(|turn| turn.calls.len() as u64).sum(),
+        tool_errors: walk.context.knows_errors.then_some(walk.errors),
+        retries: exchanges.iter().map(|exchange| u64::from(exchange.retries)).sum(),
+        surface_changes: walk.surface_changes,
+        compactions: billed(exchanges).filter(|(e, _, _)| e.class == RequestClass::Compaction).count() as u64,
+        loads: walk.loads.len() as u64,
+    }
+}
+
+/// Length of the union of the waits: two requests at once are waited for once.
+fn union_ms(exchanges: &[Exchange]) -> f64 {
+    let mut waits: Vec<(f64, f64)> = exchanges.iter().filter_map(|exchange| exchange.waited).collect();
+    waits.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut sum = 0.0;
+    let mut reached = f64::NEG_INFINITY;
+    for (from, to) in waits {
+        sum += (to - from.max(reached)).max(0.0);
+        reached = reached.max(to);
+    }
+    crate::trace::rounded(sum)
+}
+
+/// Ids of responses and calls are left out on the response's side: providers draw them anew.
+fn transcript(exchanges: &[Exchange]) -> Sha256Hex {
+    let mut parts: Vec<(&str, String)> = Vec::new();
+    for exchange in exchanges {
+        let Some(chat) = &exchange.chat else { continue };
+        parts.push(("request", chat.semantic.as_str().to_owned()));
+        let Some(turn) = exchange.answer.as_ref().and_then(|answer| answer.turn.as_ref()) else { continue };
+        parts.push(("text", turn.text.clone()));
+        parts.push(("reasoning", turn.reasoning.clone()));
+        for call in &turn.calls {
+            parts.push(("call", call.name.clone()));
+            parts.push(("arguments", call.arguments.clone()));
+        }
+        parts.push(("finish", turn.finish.clone().unwrap_or_default()));
+    }
+    Sha256Hex::of_parts(parts.iter().map(|(name, text)| (*name, text.as_bytes())))
+}
+
+/// Model ids in order of first appearance.
+pub(crate) fn models(exchanges: &[Exchange]) -> (Vec<String>, Vec<String>) {
+    let asked = exchanges.iter().filter_map(|e| e.chat.as_ref()).map(|chat| chat.model.clone());
+    let answered = exchanges.iter().filter_map(|e| e.answer.as_ref()?.turn.as_ref()).map(|t| t.model.clone());
+    (distinct(asked), distinct(answered))
+}
+
+fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    names.filter(|name| !name.is_empty() && seen.insert(name.clone())).collect()
+}

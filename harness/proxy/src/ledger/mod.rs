@@ -1,0 +1,99 @@
+//! The ledger of one attempt: facts per exchange, gathered as they pass, and what they add up to at the end.
+
+mod compile;
+mod measure;
+
+use std::sync::Arc;
+
+use bench_core::Sha256Hex;
+use bench_core::ledger::{FirstRequest, Usage};
+use bench_tokens::Counter;
+use bench_wire::{Turn, WireUsage};
+
+pub(crate) use compile::{LedgerContext, compile, late_classes, models};
+pub(crate) use measure::{
+    Body, ToolSize, callable, first_request, saturating_u32, semantic_sha256, tool_size,
+};
+
+use crate::classify::RequestClass;
+
+/// One request and what came back, as facts.
+#[derive(Debug, Clone)]
+pub(crate) struct Exchange {
+    pub(crate) request: u32,
+    pub(crate) class: RequestClass,
+    /// The request's side; none when it was no chat request.
+    pub(crate) chat: Option<ChatFacts>,
+    /// The response's side; none when none came from the upstream.
+    pub(crate) answer: Option<Answer>,
+    /// Was it given up before an answer came, so that nobody knows what it cost?
+    pub(crate) abandoned: bool,
+    /// Tries of the recorder that failed.
+    pub(crate) retries: u32,
+    /// When it was passed on, and when the last byte of the response arrived, on the recorder's clock.
+    pub(crate) waited: Option<(f64, f64)>,
+}
+
+/// What a chat request says.
+#[derive(Debug, Clone)]
+pub(crate) struct ChatFacts {
+    pub(crate) model: String,
+    pub(crate) body_tokens: u64,
+    pub(crate) offer: Arc<Offer>,
+    /// Sizes of tools that no earlier request offered.
+    pub(crate) new_tools: Vec<ToolSize>,
+    /// Measured where this may be the first request.
+    pub(crate) first: Option<FirstRequest>,
+    /// Tool results that no earlier request carried.
+    pub(crate) results: Vec<ToolResult>,
+    pub(crate) semantic: Sha256Hex,
+}
+
+/// The tools of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub(crate) names: Vec<String>,
+    pub(crate) callable: u32,
+    pub(crate) sha256: Sha256Hex,
+}
+
+/// A tool result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ToolResult {
+    pub(crate) tool: Option<String>,
+    pub(crate) refused: bool,
+}
+
+/// What an upstream answered.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// The turn, or what arrived of it; none when the response holds none.
+    pub(crate) turn: Option<Turn>,
+    /// Did it arrive to its end, and could it be read?
+    pub(crate) whole: bool,
+    pub(crate) output_tokens: u64,
+}
+
+impl Answer {
+    /// Did the upstream accept the request, so that it costs something?
+    pub(crate) fn is_billed(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+/// Local count of what a model said: text, reasoning, names and arguments of calls.
+pub(crate) fn turn_tokens(counter: &Counter, turn: &Turn) -> u64 {
+    let calls = turn.calls.iter().map(|call| counter.count(&call.name) + counter.count(&call.arguments));
+    counter.count(&turn.text) + counter.count(&turn.reasoning) + calls.sum::<u64>()
+}
+
+/// Usage in the record's form.
+pub(crate) fn usage_of(said: &WireUsage) -> Usage {
+    Usage {
+        input_tokens: said.input_tokens,
+        cached_input_tokens: said.cached_input_tokens,
+        output_tokens: said.output_tokens,
+        reasoning_tokens: said.reasoning_tokens,
+    }
+}

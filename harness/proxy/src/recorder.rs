@@ -1,0 +1,194 @@
+//! The recorder of one attempt: started on a listener that the caller made, asked whether the attempt must end, and
+//! finished into a [`Recording`].
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bench_core::ledger::TokenizerIdentity;
+use bench_core::{Clock, Ending, Limits, Sha256Hex, UpstreamEvidence, WireKind};
+use bench_record::RequestStoreError;
+use tokio::task::JoinHandle;
+
+use crate::ledger::{LedgerContext, compile, late_classes, models};
+use crate::recording::Recording;
+use crate::server::serve;
+use crate::shared::{Kept, Shared};
+use crate::upstream::Upstream;
+
+/// What a recorder needs to know.
+#[derive(Clone)]
+pub struct RecorderSpec {
+    /// Directory of the attempt: `requests/` and `trace.jsonl` are made in it.
+    pub dir: PathBuf,
+    /// The API that the agent speaks.
+    pub wire: WireKind,
+    /// The attempt's own token: what the agent shows as its key. No other is let in.
+    pub credential: String,
+    /// Caps.
+    pub limits: RequestLimits,
+    /// Who answers.
+    pub upstream: Arc<dyn Upstream>,
+    /// Who counts.
+    pub counter: Arc<bench_tokens::Counter>,
+    /// Texts of hidden files: one of them in a request proves a leak.
+    pub canaries: Vec<String>,
+    /// Beginnings of a tool result that mean "refused or failed"; empty = nothing is known about errors.
+    pub error_prefixes: Vec<String>,
+    /// Capability group of each tool that can be loaded.
+    pub groups: BTreeMap<String, String>,
+    /// Where time comes from.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Caps on what an attempt may ask. `None` = no cap.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RequestLimits {
+    /// Turns of the agent's own loop.
+    pub turns: Option<u32>,
+    /// Requests of any class.
+    pub requests: Option<u32>,
+    /// Input plus output tokens, local count.
+    pub total_tokens: Option<u64>,
+}
+
+impl From<&Limits> for RequestLimits {
+    fn from(limits: &Limits) -> Self {
+        Self { turns: limits.turns, requests: limits.requests, total_tokens: limits.total_tokens }
+    }
+}
+
+/// A record that could not be kept, or a listener that could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RecorderError {
+    /// The listener.
+    #[error("recorder: the loopback listener cannot be used: {0}; start the run again")]
+    Listener(std::io::Error),
+    /// The requests.
+    #[error(transparent)]
+    Store(#[from] RequestStoreError),
+    /// The trace.
+    #[error("trace {path}: {source}; free the disk or mend the permissions, then run the same command again")]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl From<(PathBuf, std::io::Error)> for RecorderError {
+    fn from((path, source): (PathBuf, std::io::Error)) -> Self {
+        Self::Trace { path, source }
+    }
+}
+
+/// The recorder of one attempt. Dropped without [`Recorder::finish`], it stops listening.
+pub struct Recorder {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    server: JoinHandle<()>,
+}
+
+impl Recorder {
+    /// Starts listening. Must be called within a tokio runtime.
+    pub async fn start(listener: std::net::TcpListener, spec: RecorderSpec) -> Result<Self, RecorderError> {
+        listener.set_nonblocking(true).map_err(RecorderError::Listener)?;
+        let listener = tokio::net::TcpListener::from_std(listener).map_err(RecorderError::Listener)?;
+        let address = listener.local_addr().map_err(RecorderError::Listener)?;
+        let shared = Arc::new(Shared::new(spec)?);
+        let server = tokio::spawn(serve(listener, Arc::clone(&shared)));
+        Ok(Self { address, shared, server })
+    }
+
+    /// Where the agent's base URL points: `http://127.0.0.1:PORT/v1`.
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// Resolves when the recorder decides that the attempt must end (a budget, an upstream fault, a plan that cannot be
+    /// played, a canary); pending otherwise.
+    pub async fn stopped(&self) -> Ending {
+        let mut stop = self.shared.stop.subscribe();
+        loop {
+            if let Some(ending) = stop.borrow_and_update().clone() {
+                return ending;
+            }
+            if stop.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Ends the recorder: connections are cut, requests in flight are settled with what has arrived, and everything is
+    /// added up. An error means that a record could not be kept.
+    pub async fn finish(mut self) -> Result<Recording, RecorderError> {
+        self.close();
+        let _ = (&mut self.server).await;
+        self.shared.settle_all().await;
+        self.shared.take_kept().and_then(|kept| recording(&self.shared, kept))
+    }
+
+    fn close(&self) {
+        self.shared.close();
+        self.server.abort();
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn recording(shared: &Shared, mut kept: Kept) -> Result<Recording, RecorderError> {
+    let spec = &shared.spec;
+    kept.exchanges.sort_by_key(|exchange| exchange.request);
+    let changes = late_classes(&mut kept.exchanges);
+    kept.store.reclass(&changes)?;
+    let context = LedgerContext {
+        usage_source: spec.upstream.usage_source(),
+        tokenizer: tokenizer_identity(&spec.counter),
+        groups: &spec.groups,
+        knows_errors: !spec.error_prefixes.is_empty(),
+    };
+    let ledger = compile(&kept.exchanges, &context);
+    let (models_asked, models_answered) = models(&kept.exchanges);
+    let stop = shared.stop.borrow().clone();
+    Ok(Recording {
+        stop,
+        first_request: ledger.first_request,
+        tools: ledger.tools,
+        turns: ledger.turns,
+        requests_by_class: ledger.requests_by_class,
+        loads: ledger.loads,
+        tokens: ledger.tokens,
+        provider_usage: ledger.provider_usage,
+        totals: ledger.totals,
+        upstream_wait_ms: ledger.upstream_wait_ms,
+        upstream: UpstreamEvidence {
+            kind: spec.upstream.kind().to_owned(),
+            host: spec.upstream.host(),
+            models_asked,
+            models_answered,
+            fingerprint: kept.fingerprint,
+            statuses: kept.statuses,
+            fault: kept.fault,
+        },
+        oracle: spec.upstream.leave(&spec.credential),
+        transcript_sha256: ledger.transcript_sha256,
+    })
+}
+
+/// Who counts, in the record's form.
+pub(crate) fn tokenizer_identity(counter: &bench_tokens::Counter) -> TokenizerIdentity {
+    let identity = counter.identity();
+    TokenizerIdentity {
+        name: identity.name.clone(),
+        package: identity.package.clone(),
+        version: identity.version.clone(),
+        vocabulary_sha256: Sha256Hex::parse(&identity.vocabulary_sha256)
+            .expect("the counter writes 64 lower-case hex digits"),
+    }
+}

@@ -1,0 +1,311 @@
+//! What the tasks of one recorder share: the spec, the signals, and the state under one lock.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bench_core::{Ending, EndingKind, Sha256Hex};
+use bench_record::{FORMAT_VERSION, RequestRecord, RequestStore, ResponseBytes};
+use memchr::memmem;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::classify::{RequestClass, ToolsSeen};
+use crate::exchange::{Arrival, Outcome, Settled};
+use crate::headers;
+use crate::ledger::{Answer, Exchange, Offer, usage_of};
+use crate::recorder::{RecorderError, RecorderSpec};
+use crate::trace::{Trace, TraceEvent, rounded};
+
+pub(crate) struct Shared {
+    pub(crate) spec: RecorderSpec,
+    pub(crate) stop: watch::Sender<Option<Ending>>,
+    canaries: Vec<memmem::Finder<'static>>,
+    closing: watch::Sender<bool>,
+    started_ms: f64,
+    tasks: Mutex<JoinSet<()>>,
+    state: Mutex<State>,
+}
+
+/// Everything that changes. `store` and `trace` are written under the lock, so their lines have one order.
+pub(crate) struct State {
+    store: Option<RequestStore>,
+    trace: Trace,
+    exchanges: Vec<Exchange>,
+    statuses: BTreeMap<String, u32>,
+    fingerprint: Option<String>,
+    fault: Option<String>,
+    failure: Option<RecorderError>,
+    /// Number of the next request.
+    pub(crate) next: u32,
+    /// Requests let in so far.
+    pub(crate) requests: u32,
+    /// Agent turns let in so far.
+    pub(crate) turns: u32,
+    /// Local count of what was asked and answered so far.
+    pub(crate) tokens: u64,
+    /// Names of tools offered so far.
+    pub(crate) offered: BTreeSet<String>,
+    pub(crate) tools_seen: ToolsSeen,
+    /// The offer of the last agent turn.
+    pub(crate) offer: Option<Arc<Offer>>,
+    /// Calls whose results were seen.
+    pub(crate) results: BTreeSet<String>,
+    /// The last chat request that failed.
+    pub(crate) failed: Option<(u32, Sha256Hex)>,
+}
+
+/// What is left when everything is settled.
+pub(crate) struct Kept {
+    pub(crate) store: RequestStore,
+    pub(crate) exchanges: Vec<Exchange>,
+    pub(crate) statuses: BTreeMap<String, u32>,
+    pub(crate) fingerprint: Option<String>,
+    pub(crate) fault: Option<String>,
+}
+
+impl Shared {
+    pub(crate) fn new(spec: RecorderSpec) -> Result<Self, RecorderError> {
+        let state = State::new(RequestStore::create(&spec.dir)?, Trace::create(&spec.dir)?);
+        let canaries = spec.canaries.iter().filter(|canary| !canary.is_empty());
+        Ok(Self {
+            stop: watch::Sender::new(None),
+            canaries: canaries.map(|canary| memmem::Finder::new(canary).into_owned()).collect(),
+            closing: watch::Sender::new(false),
+            started_ms: spec.clock.monotonic_ms(),
+            tasks: Mutex::new(JoinSet::new()),
+            state: Mutex::new(state),
+            spec,
+        })
+    }
+
+    /// Milliseconds since the recorder started.
+    pub(crate) fn now_ms(&self) -> f64 {
+        self.spec.clock.monotonic_ms() - self.started_ms
+    }
+
+    /// The state. A task that panicked must not take the record of the others with it.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn holds_canary(&self, body: &[u8]) -> bool {
+        self.canaries.iter().any(|canary| canary.find(body).is_some())
+    }
+
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+
+    pub(crate) fn close(&self) {
+        self.closing.send_replace(true);
+    }
+
+    /// Resolves when the recorder is closing.
+    pub(crate) async fn closed(&self) {
+        let mut closing = self.closing.subscribe();
+        // An error would mean that the sender, a field of self, is gone.
+        let _ = closing.wait_for(|closing| *closing).await;
+    }
+
+    /// Waits until every exchange is settled.
+    pub(crate) async fn settle_all(&self) {
+        let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        while tasks.join_next().await.is_some() {}
+    }
+
+    /// The attempt must end. The first reason stands.
+    pub(crate) fn stop_with(&self, ending: Ending) {
+        let mut state = self.state();
+        let first = self.stop.send_if_modified(|stop| {
+            let first = stop.is_none();
+            if first {
+                *stop = Some(ending.clone());
+            }
+            first
+        });
+        if first {
+            let stop = TraceEvent::Stop { ending: ending.kind.word(), detail: ending.detail.as_deref() };
+            state.trace(self.now_ms(), &stop);
+        }
+    }
+
+    /// Writes down a request that is over, however it went.
+    pub(crate) fn settle(&self, arrival: Arrival, settled: Settled, outcome: Outcome) {
+        let record = self.record(&arrival, &settled, &outcome);
+        let mut state = self.state();
+        let record = RequestRecord { retry_of: state.repeats(&settled, &record), ..record };
+        state.settle(self.now_ms(), &record, arrival.body, outcome, settled);
+        if let Some(failure) = &state.failure {
+            let ending = Ending::because(EndingKind::HarnessFault, failure.to_string());
+            drop(state);
+            self.stop_with(ending);
+        }
+    }
+
+    fn record(&self, arrival: &Arrival, settled: &Settled, outcome: &Outcome) -> RequestRecord {
+        let usage = outcome.turn.as_ref().and_then(|turn| turn.usage);
+        let encoding = arrival.headers.get(hyper::header::CONTENT_ENCODING);
+        RequestRecord {
+            format_version: FORMAT_VERSION,
+            request: settled.request,
+            class: settled.class.word().to_owned(),
+            rule: settled.rule.clone(),
+            wire: self.spec.wire,
+            method: arrival.method.to_string(),
+            path: arrival.path.clone(),
+            headers: headers::for_record(&arrival.headers),
+            model: settled.chat.as_ref().map(|chat| chat.model.clone()),
+            started_at: arrival.started_at.clone(),
+            first_byte_ms: outcome.first_byte_ms().map(rounded),
+            last_byte_ms: outcome.last_byte_ms().map(rounded),
+            status: outcome.status,
+            body_sha256: Sha256Hex::of(&arrival.body),
+            body_bytes: arrival.body.len() as u64,
+            body_tokens: settled.body_tokens,
+            encoding: encoding.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
+            response_sha256: outcome.bytes.as_ref().map(Sha256Hex::of),
+            usage: usage.as_ref().map(usage_of),
+            response_tokens: outcome.output_tokens,
+            retry_of: None,
+        }
+    }
+
+    /// Hands out the state when the attempt is over; an error is a record that could not be kept.
+    pub(crate) fn take_kept(&self) -> Result<Kept, RecorderError> {
+        let mut state = self.state();
+        if let Some(failure) = state.failure.take() {
+            return Err(failure);
+        }
+        Ok(Kept {
+            store: state.store.take().expect("the state is handed out once"),
+            exchanges: std::mem::take(&mut state.exchanges),
+            statuses: std::mem::take(&mut state.statuses),
+            fingerprint: state.fingerprint.take(),
+            fault: state.fault.take(),
+        })
+    }
+}
+
+impl State {
+    fn new(store: RequestStore, trace: Trace) -> Self {
+        Self {
+            store: Some(store),
+            trace,
+            exchanges: Vec::new(),
+            statuses: BTreeMap::new(),
+            fingerprint: None,
+            fault: None,
+            failure: None,
+            next: 1,
+            requests: 0,
+            turns: 0,
+            tokens: 0,
+            offered: BTreeSet::new(),
+            tools_seen: ToolsSeen::NotYet,
+            offer: None,
+            results: BTreeSet::new(),
+            failed: None,
+        }
+    }
+
+    /// Writes an event; a failure is kept for the end, since no caller here could mend it.
+    pub(crate) fn trace(&mut self, ms: f64, event: &TraceEvent<'_>) {
+        if let Err(error) = self.trace.write(ms, event) {
+            self.failure.get_or_insert(error.into());
+        }
+    }
+
+    /// The earlier request that this one repeats: the same body again, right after it failed.
+    fn repeats(&mut self, settled: &Settled, record: &RequestRecord) -> Option<u32> {
+        settled.chat.as_ref()?;
+        let repeated = self.failed.take().filter(|(_, body)| *body == record.body_sha256);
+        if record.status.is_none_or(|status| status >= 400) {
+            self.failed = Some((record.request, record.body_sha256.clone()));
+        }
+        repeated.map(|(request, _)| request)
+    }
+
+    fn settle(
+        &mut self,
+        ms: f64,
+        record: &RequestRecord,
+        body: bytes::Bytes,
+        outcome: Outcome,
+        settled: Settled,
+    ) {
+        self.trace_outcome(ms, record, &outcome);
+        let response = ResponseBytes { bytes: outcome.bytes.as_deref(), frames: &outcome.frames };
+        if let Some(Err(error)) =
+            self.store.as_mut().map(|store| store.append(record, body.to_vec(), response))
+        {
+            self.failure.get_or_insert(error.into());
+        }
+        let from_upstream = settled.chat.is_some();
+        for status in outcome.retries.iter().filter_map(|retry| retry.status).chain(outcome.upstream_status) {
+            *self.statuses.entry(status.to_string()).or_insert(0) += 1;
+        }
+        self.fault = self.fault.take().or(outcome.fault);
+        if let Some(fingerprint) = outcome.turn.as_ref().and_then(|turn| turn.fingerprint.clone()) {
+            self.fingerprint = Some(fingerprint);
+        }
+        self.tokens += outcome.output_tokens.unwrap_or(0);
+        let answer = outcome.status.filter(|_| from_upstream && outcome.answered).map(|status| Answer {
+            status,
+            turn: outcome.turn,
+            whole: outcome.whole,
+            output_tokens: outcome.output_tokens.unwrap_or(0),
+        });
+        self.exchanges.push(Exchange {
+            request: settled.request,
+            class: settled.class,
+            abandoned: from_upstream && answer.is_none() && outcome.abandoned,
+            chat: settled.chat,
+            answer,
+            retries: u32::try_from(outcome.retries.len()).unwrap_or(u32::MAX),
+            waited: outcome.waited,
+        });
+    }
+
+    fn trace_outcome(&mut self, ms: f64, record: &RequestRecord, outcome: &Outcome) {
+        let request = record.request;
+        for retry in &outcome.retries {
+            let (status, reason, wait_ms) = (retry.status, retry.reason.as_str(), rounded(retry.wait_ms));
+            self.trace(ms, &TraceEvent::Retry { request, status, reason, wait_ms });
+        }
+        for step in &outcome.steps {
+            let (action, tool, substitution) = (&step.action, &step.tool, step.substitution.as_deref());
+            self.trace(ms, &TraceEvent::OracleStep { request, step: step.step, action, tool, substitution });
+        }
+        for call in outcome.turn.iter().flat_map(|turn| &turn.calls) {
+            let event = TraceEvent::ToolCall {
+                request,
+                id: &call.id,
+                tool: &call.name,
+                arguments_bytes: call.arguments.len() as u64,
+                arguments_sha256: Sha256Hex::of(&call.arguments),
+            };
+            self.trace(ms, &event);
+        }
+        let turn = outcome.turn.as_ref();
+        let event = TraceEvent::Response {
+            request,
+            status: record.status,
+            bytes: outcome.bytes.as_ref().map(|bytes| bytes.len() as u64),
+            frames: outcome.frames.len() as u64,
+            whole: outcome.whole,
+            finish: turn.and_then(|turn| turn.finish.as_deref()),
+            text_bytes: turn.map_or(0, |turn| turn.text.len() as u64),
+            output_tokens: record.response_tokens,
+            first_byte_ms: record.first_byte_ms,
+            last_byte_ms: record.last_byte_ms,
+        };
+        self.trace(ms, &event);
+    }
+
+    pub(crate) fn counts_as_turn(&mut self, class: RequestClass) {
+        self.turns += u32::from(class == RequestClass::AgentTurn);
+    }
+}

@@ -1,0 +1,138 @@
+//! Who answers model calls: one file each behind one trait. Request bytes in, byte stream out.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bench_core::ledger::OracleEvidence;
+use bench_core::{Ending, EndingKind};
+use bench_wire::chat::ChatRequest;
+use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
+use hyper::{HeaderMap, Method, StatusCode};
+
+use crate::classify::RequestClass;
+
+mod key_guard;
+mod openai_chat;
+pub mod oracle;
+
+pub use openai_chat::{OpenaiChatUpstream, Preflight, RetryPolicy, UpstreamError};
+
+/// A future that can be kept behind a trait object.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The body of a response, piece by piece as it arrives.
+pub type UpstreamBody = UnsyncBoxBody<Bytes, UpstreamFault>;
+
+/// Who answers model calls.
+pub trait Upstream: Send + Sync {
+    /// Answers one request.
+    fn call(&self, request: UpstreamRequest) -> BoxFuture<'_, Result<UpstreamResponse, UpstreamFault>>;
+
+    /// `oracle`, `openai-chat`, …
+    fn kind(&self) -> &'static str;
+
+    /// Host asked; `None` for built-in ones.
+    fn host(&self) -> Option<String>;
+
+    /// Is the usage that it states the provider's own word, or only a local count?
+    fn usage_source(&self) -> UsageSource;
+
+    /// The attempt with this credential is over: hands back how it was played, where anything was.
+    fn leave(&self, _credential: &str) -> Option<OracleEvidence> {
+        None
+    }
+}
+
+/// Whose word a stated usage is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsageSource {
+    /// A provider's bill.
+    Provider,
+    /// Counted here, over JSON.
+    LocalCount,
+}
+
+/// A request as it goes to an upstream.
+#[derive(Debug, Clone)]
+pub struct UpstreamRequest {
+    /// Method as sent.
+    pub method: Method,
+    /// Path and query as sent to the recorder.
+    pub path: String,
+    /// Headers as sent, without host, connection headers and credentials.
+    pub headers: HeaderMap,
+    /// Body bytes as sent.
+    pub body: Bytes,
+    /// The attempt's own token: what the agent showed as its key. Never sent to a provider.
+    pub credential: String,
+    /// What the recorder takes the request for.
+    pub class: RequestClass,
+    /// The body, read.
+    pub chat: Arc<ChatRequest>,
+    /// Local count of the body.
+    pub body_tokens: u64,
+}
+
+/// A response whose head has arrived.
+pub struct UpstreamResponse {
+    /// Status.
+    pub status: StatusCode,
+    /// Headers, without connection headers.
+    pub headers: HeaderMap,
+    /// Body.
+    pub body: UpstreamBody,
+    /// Tries that failed before this one, in order.
+    pub retries: Vec<Retry>,
+    /// What the oracle played in this turn.
+    pub steps: Vec<OracleStep>,
+}
+
+/// A try that failed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Retry {
+    /// Status answered; null when there was none.
+    pub status: Option<u16>,
+    /// Why it counts as failed.
+    pub reason: String,
+    /// Waited before the next try, milliseconds.
+    pub wait_ms: f64,
+}
+
+/// One action as the oracle played it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OracleStep {
+    /// Step of the plan, from 1.
+    pub step: u32,
+    /// Kind of action, or what a profile does instead (`look-around`, `wrong-arguments`, `invent-tool`, `discover`).
+    pub action: String,
+    /// Tool that plays it; empty for what is only said.
+    pub tool: String,
+    /// Why it is not the tool of its kind: `not_offered` or `refused`; null = it is.
+    pub substitution: Option<String>,
+}
+
+/// No answer: the attempt ends with this.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{}: {}", ending.kind, ending.detail.as_deref().unwrap_or("no detail"))]
+pub struct UpstreamFault {
+    /// How the attempt ends.
+    pub ending: Ending,
+    /// Status of the last answer, where there was one.
+    pub status: Option<u16>,
+    /// Tries that failed, in order.
+    pub retries: Vec<Retry>,
+}
+
+impl UpstreamFault {
+    /// The provider could not answer.
+    pub fn unavailable(detail: impl Into<String>) -> Self {
+        Self::ending(Ending::because(EndingKind::UpstreamFault, detail))
+    }
+
+    /// The attempt ends for another reason.
+    pub fn ending(ending: Ending) -> Self {
+        Self { ending, status: None, retries: Vec::new() }
+    }
+}

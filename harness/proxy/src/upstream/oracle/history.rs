@@ -1,0 +1,141 @@
+//! The oracle's own calls as a request echoes them, and the place in the plan that follows from them alone.
+
+use std::collections::BTreeMap;
+
+use bench_core::{Action, Plan};
+use bench_wire::chat::ChatRequest;
+
+use super::call_id::{CallId, Role};
+
+/// What the summary of a compaction carries, so that the place survives when the ids do not.
+const MARKER: &str = "[plan position ";
+
+/// A call as it is echoed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Echo {
+    /// The tool, where the assistant's message is still there.
+    pub(super) tool: Option<String>,
+    /// Its result, where one has come.
+    pub(super) result: Option<String>,
+}
+
+/// The oracle's calls in a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct History {
+    calls: BTreeMap<CallId, Echo>,
+    /// Steps done before a compaction.
+    marker: u32,
+}
+
+/// How far an action has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// Not called, or called without a result yet.
+    Open,
+    /// Refused once, by this tool where it is known; the fallback is open.
+    RefusedOnce(Option<String>),
+    /// Refused twice.
+    RefusedTwice,
+    /// Done.
+    Done,
+}
+
+/// The marker for a number of steps done.
+pub(super) fn marker(steps_done: u32) -> String {
+    format!("{MARKER}{steps_done:02}]")
+}
+
+impl History {
+    /// Reads a request.
+    pub(super) fn of(request: &ChatRequest) -> Self {
+        let mut history = Self::default();
+        for message in &request.messages {
+            for call in &message.calls {
+                if let Some(id) = CallId::parse(&call.id) {
+                    history.calls.entry(id).or_default().tool = Some(call.name.clone());
+                }
+            }
+            if let Some(id) = message.call_id.as_deref().and_then(CallId::parse) {
+                history.calls.entry(id).or_default().result = Some(message.text.clone());
+            } else if message.call_id.is_none() {
+                history.marker = history.marker.max(marked(&message.text));
+            }
+        }
+        history
+    }
+
+    /// Every id echoed.
+    pub(super) fn ids(&self) -> impl Iterator<Item = CallId> + '_ {
+        self.calls.keys().copied()
+    }
+
+    /// Has a result come for this call?
+    pub(super) fn answered(&self, step: u32, sub: u32, role: Role) -> bool {
+        self.calls.get(&CallId { step, sub, role }).is_some_and(|echo| echo.result.is_some())
+    }
+
+    /// Has an action of this step been called?
+    pub(super) fn begun(&self, step: u32) -> bool {
+        self.calls.keys().any(|id| id.step == step && matches!(id.role, Role::First | Role::Fallback))
+    }
+
+    /// How far an action of a step has come. One whose id is gone while a later one of its step is echoed was done.
+    pub(super) fn progress(&self, step: u32, sub: u32, error_prefixes: &[String]) -> Progress {
+        let echo = |role| self.calls.get(&CallId { step, sub, role });
+        let refused = |echo: &Echo| {
+            echo.result
+                .as_ref()
+                .map(|result| error_prefixes.iter().any(|prefix| result.starts_with(prefix.as_str())))
+        };
+        let refused_by = || Progress::RefusedOnce(echo(Role::First).and_then(|first| first.tool.clone()));
+        if let Some(fallback) = echo(Role::Fallback) {
+            return match refused(fallback) {
+                None => refused_by(),
+                Some(true) => Progress::RefusedTwice,
+                Some(false) => Progress::Done,
+            };
+        }
+        match echo(Role::First).map(refused) {
+            Some(None) => Progress::Open,
+            Some(Some(true)) => refused_by(),
+            Some(Some(false)) => Progress::Done,
+            None => {
+                let later = |id: &CallId| {
+                    id.step == step && id.sub > sub && matches!(id.role, Role::First | Role::Fallback)
+                };
+                if self.calls.keys().any(later) { Progress::Done } else { Progress::Open }
+            }
+        }
+    }
+
+    /// The step that is to be played now, from 1; one more than the plan has when all of it is done.
+    pub(super) fn step(&self, plan: &Plan, error_prefixes: &[String]) -> u32 {
+        let last = self.calls.keys().map(|id| id.step).max().unwrap_or(0);
+        let mut step = last.max(self.marker + 1).max(1);
+        while let Some(actions) = plan.steps.get(step as usize - 1).map(|step| &step.actions) {
+            let open = (0..).zip(actions).any(|(sub, action)| match action {
+                Action::Answer { .. } => true,
+                Action::Run { .. }
+                | Action::Read { .. }
+                | Action::Write { .. }
+                | Action::Edit { .. }
+                | Action::Search { .. }
+                | Action::Find { .. } => self.progress(step, sub, error_prefixes) != Progress::Done,
+            });
+            if open {
+                break;
+            }
+            step += 1;
+        }
+        step
+    }
+}
+
+/// The largest number of steps that a text says were done.
+fn marked(text: &str) -> u32 {
+    let after = |(at, _): (usize, &str)| {
+        let rest = &text[at + MARKER.len()..];
+        rest.split_once(']').and_then(|(number, _)| number.parse::<u32>().ok())
+    };
+    text.match_indices(MARKER).filter_map(after).max().unwrap_or(0)
+}

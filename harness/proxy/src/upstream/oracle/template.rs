@@ -1,0 +1,197 @@
+//! Arguments of a call from a lexicon's template. The placeholders are described at `bench_core::LexiconRule`.
+
+use bench_core::Action;
+use serde_json::{Map, Value};
+
+/// Names that a template may use.
+const NAMES: [&str; 10] =
+    ["command", "path", "offset", "limit", "content", "old", "new", "whole", "pattern", "group"];
+
+/// The values that an action gives to placeholders.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Values(Map<String, Value>);
+
+impl Values {
+    /// Values of an action; what it does not say is absent.
+    pub(super) fn of(action: &Action) -> Self {
+        let mut values = Map::new();
+        let mut set = |name: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                values.insert(name.to_owned(), value);
+            }
+        };
+        match action {
+            Action::Run { command } => set("command", Some(command.as_str().into())),
+            Action::Read { path, offset, limit } => {
+                set("path", Some(path.as_str().into()));
+                set("offset", offset.map(Into::into));
+                set("limit", limit.map(Into::into));
+            }
+            Action::Write { path, content } => {
+                set("path", Some(path.as_str().into()));
+                set("content", Some(content.as_str().into()));
+            }
+            Action::Edit { path, old, new, whole } => {
+                set("path", Some(path.as_str().into()));
+                set("old", Some(old.as_str().into()));
+                set("new", Some(new.as_str().into()));
+                set("whole", whole.as_deref().map(Into::into));
+            }
+            Action::Search { pattern, path } | Action::Find { pattern, path } => {
+                set("pattern", Some(pattern.as_str().into()));
+                set("path", Some(path.as_str().into()));
+            }
+            Action::Answer { .. } => {}
+        }
+        Self(values)
+    }
+
+    /// The value of `{group}` alone.
+    pub(super) fn of_group(group: &str) -> Self {
+        Self(Map::from_iter([("group".to_owned(), group.into())]))
+    }
+
+    /// Fills a template in; `None` when it needs a value that is absent.
+    pub(super) fn fill(&self, template: &Value) -> Option<Value> {
+        match template {
+            Value::String(text) => self.fill_text(text),
+            Value::Array(items) => {
+                items.iter().map(|item| self.fill(item)).collect::<Option<_>>().map(Value::Array)
+            }
+            Value::Object(fields) => {
+                let mut filled = Map::new();
+                for (key, value) in fields {
+                    if !self.is_left_out(value) {
+                        filled.insert(key.clone(), self.fill(value)?);
+                    }
+                }
+                Some(Value::Object(filled))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => Some(template.clone()),
+        }
+    }
+
+    /// Is it exactly an optional placeholder without a value?
+    fn is_left_out(&self, value: &Value) -> bool {
+        let placeholder = value.as_str().and_then(whole_placeholder);
+        placeholder.is_some_and(|p| p.form == Form::Optional && !self.0.contains_key(p.name))
+    }
+
+    fn fill_text(&self, text: &str) -> Option<Value> {
+        if let Some(Placeholder { name, form: Form::Plain | Form::Optional, .. }) = whole_placeholder(text) {
+            return self.0.get(name).cloned();
+        }
+        let mut filled = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find('{') {
+            filled.push_str(&rest[..at]);
+            rest = &rest[at..];
+            let Some(placeholder) = placeholder_at(rest) else {
+                filled.push('{');
+                rest = &rest[1..];
+                continue;
+            };
+            rest = &rest[placeholder.length..];
+            match (self.0.get(placeholder.name), placeholder.form) {
+                (Some(value), Form::Shell) => filled.push_str(&shell_quoted(&plain(value))),
+                (Some(value), Form::Plain | Form::Optional) => filled.push_str(&plain(value)),
+                (None, Form::Optional) => {}
+                (None, Form::Plain | Form::Shell) => return None,
+            }
+        }
+        filled.push_str(rest);
+        Some(Value::String(filled))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Plain,
+    Optional,
+    Shell,
+}
+
+struct Placeholder<'a> {
+    name: &'a str,
+    form: Form,
+    length: usize,
+}
+
+/// The placeholder that a text is and nothing else.
+fn whole_placeholder(text: &str) -> Option<Placeholder<'_>> {
+    placeholder_at(text).filter(|placeholder| placeholder.length == text.len())
+}
+
+/// The placeholder that a text begins with. Other braces (of a shell, of JSON) are text.
+fn placeholder_at(text: &str) -> Option<Placeholder<'_>> {
+    let inner = text.strip_prefix('{')?;
+    let (inner, _) = inner.split_once('}')?;
+    let (name, form) = match (inner.strip_suffix('?'), inner.strip_suffix("|sh")) {
+        (Some(name), _) => (name, Form::Optional),
+        (None, Some(name)) => (name, Form::Shell),
+        (None, None) => (inner, Form::Plain),
+    };
+    NAMES.contains(&name).then_some(Placeholder { name, form, length: inner.len() + 2 })
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A text as one word of a POSIX shell.
+fn shell_quoted(text: &str) -> String {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./,:@%+=".contains(&b);
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(offset: Option<u32>) -> Values {
+        Values::of(&Action::Read { path: "a b.txt".into(), offset, limit: None })
+    }
+
+    #[test]
+    fn placeholders_take_values_with_their_type() {
+        let template = json!({"path": "{path}", "offset": "{offset?}", "limit": "{limit?}", "deep": [{"p": "{path}"}], "n": 1});
+        assert_eq!(
+            read(Some(3)).fill(&template).unwrap().to_string(),
+            r#"{"path":"a b.txt","offset":3,"deep":[{"p":"a b.txt"}],"n":1}"#
+        );
+        assert_eq!(
+            read(None).fill(&template).unwrap().to_string(),
+            r#"{"path":"a b.txt","deep":[{"p":"a b.txt"}],"n":1}"#
+        );
+    }
+
+    #[test]
+    fn inside_a_text_they_become_text_and_other_braces_stay() {
+        let template = json!("sed -n '{offset},$p' {path|sh} | awk '{print ${x}}' {unknown} {limit?}.{");
+        assert_eq!(
+            read(Some(3)).fill(&template),
+            Some(json!("sed -n '3,$p' 'a b.txt' | awk '{print ${x}}' {unknown} .{"))
+        );
+        assert_eq!(read(None).fill(&template), None, "a needed value is absent");
+        assert_eq!(
+            Values::of_group("files").fill(&json!({"load": "{group}"})),
+            Some(json!({"load": "files"}))
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_quoted_text_is_one_word_with_the_same_bytes(text in "[^\0]{0,20}") {
+            let quoted = shell_quoted(&text);
+            let unquoted = quoted.strip_prefix('\'').and_then(|q| q.strip_suffix('\''));
+            let back = unquoted.map_or(quoted.clone(), |inner| inner.replace("'\\''", "'"));
+            prop_assert_eq!(back, text);
+        }
+    }
+}
