@@ -34,6 +34,23 @@ pub struct Catalog {
     agents_dir: Option<PathBuf>,
 }
 
+/// An agent as found on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstalledAgent {
+    /// Its name.
+    pub name: AgentId,
+    /// What it says it is; null for our own and for command lines.
+    pub version: Option<String>,
+    /// Why it cannot be started, with the remedy.
+    pub problem: Option<String>,
+}
+
+/// An agent that is not there.
+enum Absent {
+    NoAgentsDir { install: String },
+    File { path: PathBuf, install: String },
+}
+
 impl Catalog {
     /// The compiled-in catalogue; real agents are looked for below `agents_dir`. Fails only if this build is broken.
     pub fn builtin(agents_dir: Option<PathBuf>) -> Result<Self, CatalogError> {
@@ -74,6 +91,21 @@ impl Catalog {
     /// The surfaces of the reference agent.
     pub fn surfaces(&self) -> impl Iterator<Item = &Surface> {
         self.surfaces.values()
+    }
+
+    /// Every agent with what is found of it on this machine: what `bench doctor` shows.
+    pub fn installed_agents(&self) -> Vec<InstalledAgent> {
+        let found = |adapter: &Adapter| match self.look_for(adapter) {
+            Ok(started) => {
+                InstalledAgent { name: adapter.name.clone(), version: started.version, problem: None }
+            }
+            Err(Absent::NoAgentsDir { install } | Absent::File { install, .. }) => InstalledAgent {
+                name: adapter.name.clone(),
+                version: None,
+                problem: Some(format!("not installed; install it by:\n{install}")),
+            },
+        };
+        self.adapters.values().map(found).collect()
     }
 
     /// Finds what starting an arm takes on this machine. Fails, with the remedy, on names that do not exist and on an
@@ -136,19 +168,22 @@ impl Catalog {
 
     /// What is started for an agent that brings its own command line, once everything it needs is seen to be there.
     fn installed(&self, adapter: &Adapter, arm: &Arm) -> Result<Started, ArmError> {
-        let Some(install) = &adapter.install else { return Ok(Started::default()) };
         let (arm, agent) = (arm.id.to_string(), arm.agent.to_string());
+        self.look_for(adapter).map_err(|absent| match absent {
+            Absent::NoAgentsDir { install } => ArmError::NoAgentsDir { arm, agent, install },
+            Absent::File { path, install } => ArmError::NotInstalled { arm, agent, path, install },
+        })
+    }
+
+    fn look_for(&self, adapter: &Adapter) -> Result<Started, Absent> {
+        let Some(install) = &adapter.install else { return Ok(Started::default()) };
         let Some(dir) = &self.agents_dir else {
-            return Err(ArmError::NoAgentsDir {
-                arm,
-                agent,
-                install: install_lines(install, Path::new("DIR")),
-            });
+            return Err(Absent::NoAgentsDir { install: install_lines(install, Path::new("DIR")) });
         };
         let below = |template: &String| PathBuf::from(fill::text(template, &agents_values(dir)));
         let needed = install.needed.iter().chain([&install.version_file, &install.identity]).map(below);
         if let Some(path) = needed.into_iter().find(|path| !path.is_file()) {
-            return Err(ArmError::NotInstalled { arm, agent, path, install: install_lines(install, dir) });
+            return Err(Absent::File { path, install: install_lines(install, dir) });
         }
         Ok(Started {
             command: vec![below(&adapter.program).to_string_lossy().into_owned()],

@@ -11,6 +11,6 @@ mod fill;
 mod lexicon_file;
 mod resolved;
 
-pub use catalog::Catalog;
+pub use catalog::{Catalog, InstalledAgent};
 pub use error::{ArmError, CatalogError};
 pub use resolved::{ResolvedArm, Site};

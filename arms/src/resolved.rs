@@ -57,6 +57,11 @@ pub(crate) struct Started {
 }
 
 impl ResolvedArm {
+    /// Directories and files that the agent must read beyond the system's.
+    pub fn readable(&self) -> Vec<PathBuf> {
+        self.started.readable.clone()
+    }
+
     /// How the agent is started for one attempt.
     pub fn invocation(&self, arm: &Arm, site: &Site) -> Invocation {
         let values = self.values(arm, site);

@@ -25,6 +25,13 @@ pub struct CollectCaps {
     pub max_bytes: u64,
 }
 
+impl Default for CollectCaps {
+    /// 20,000 entries, 256 MiB.
+    fn default() -> Self {
+        Self { max_entries: 20_000, max_bytes: 256 << 20 }
+    }
+}
+
 /// What was taken, and what was not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Collected {

@@ -228,3 +228,13 @@ pub(crate) fn watch(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: an `OwnedFd` names the same open file for as long as the registration owns it.
     unsafe { AsyncFd::register(fd) }.map_err(Into::into)
 }
+
+/// CPU (user + system) of this process so far, milliseconds.
+pub fn own_cpu_ms() -> f64 {
+    usage(UsageOf::Own).cpu_us as f64 / 1000.0
+}
+
+/// The user that this process acts as; 0 = root.
+pub fn effective_uid() -> u32 {
+    rustix::process::geteuid().as_raw()
+}

@@ -27,6 +27,7 @@ pub mod workspace;
 pub use captured::Captured;
 pub use collect::{CollectCaps, Collected, LeftOut, Why};
 pub use error::{LaunchError, LauncherError};
+pub use kernel::{effective_uid, own_cpu_ms};
 pub use exposed::{Exposed, refuse_exposed};
 pub use inside::sandbox_exec_main;
 pub use launcher::{Launcher, LauncherSeed};

@@ -45,7 +45,7 @@ impl Exit {
     }
 
     /// The meaning of a run's own exit code (`overall.exit_code` of analysis.json).
-    pub(crate) fn of_analysis(code: u8) -> Self {
+    pub(crate) fn of_analysis(code: i32) -> Self {
         match code {
             0 => Self::Good,
             1 => Self::GateFailed,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bench_core::{SystemClock, Upstream as UpstreamRule};
 use bench_isolation::{Launcher, LauncherSeed, Policy, Slots};
-use bench_proxy::{OpenaiChat, OracleBook, OracleUpstream, Upstream};
+use bench_proxy::{OpenaiChatUpstream, OracleBook, OracleUpstream, RetryPolicy, Upstream};
 use bench_record::RunDir;
 use bench_runner::{Events, Harness, RunPlan};
 
@@ -24,7 +24,7 @@ pub(crate) struct Means {
 
 enum UpstreamMeans {
     Oracle(Arc<OracleUpstream>),
-    OpenaiChat(Arc<OpenaiChat>),
+    OpenaiChat(Arc<OpenaiChatUpstream>),
 }
 
 /// Refuses below the isolation that the experiment asks for.
@@ -54,15 +54,17 @@ impl Means {
         refuse_exposed(plan, run_dir)?;
         refuse_port_in_use(plan)?;
         let slots = Slots::open(&source.state_dir).or_exit(Exit::Usage)?;
-        let oracle = Arc::new(OracleBook::default());
+        let oracle = OracleBook::new();
         let upstream = match &plan.experiment.upstream {
             UpstreamRule::Oracle => UpstreamMeans::Oracle(Arc::new(OracleUpstream::new(
                 oracle.clone(),
-                Arc::new(source.counter.clone()),
+                source.counter.clone(),
             ))),
             UpstreamRule::OpenaiChat { base_url, key_env } => {
                 let key = key_env.as_deref().map(read_key).transpose()?;
-                UpstreamMeans::OpenaiChat(Arc::new(OpenaiChat::new(base_url, key).or_exit(Exit::Usage)?))
+                let policy = RetryPolicy::default();
+                let chat = OpenaiChatUpstream::new(base_url, key, policy).or_exit(Exit::Usage)?;
+                UpstreamMeans::OpenaiChat(Arc::new(chat))
             }
         };
         let seed = Launcher::start().or_exit(Exit::Environment)?;
@@ -84,7 +86,7 @@ impl Means {
             slots: self.slots,
             upstream,
             oracle: self.oracle,
-            counter: Arc::new(source.counter.clone()),
+            counter: source.counter.clone(),
             clock: Arc::new(SystemClock::default()),
             events,
             run_dir,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bench_arms::Catalog;
 use bench_core::{Catalogue, Experiment, SuiteId, TaskId};
@@ -18,7 +19,7 @@ use crate::say;
 pub(crate) struct Source {
     pub(crate) plan: RunPlan,
     pub(crate) text: String,
-    pub(crate) counter: Counter,
+    pub(crate) counter: Arc<Counter>,
     pub(crate) state_dir: PathBuf,
 }
 
@@ -61,7 +62,7 @@ impl Source {
             say::complain(&format!("warning: {warning}"));
         }
         let experiment = loaded.experiment;
-        let counter = Counter::new(&experiment.tokenizer).or_exit(Exit::Usage)?;
+        let counter = Arc::new(Counter::new(&experiment.tokenizer).or_exit(Exit::Usage)?);
         let dir = suite_dir(&suites, &experiment.suite)?;
         let suite = Suite::load(dir).or_exit(Exit::Usage)?;
         let site = site(&counter);

@@ -17,6 +17,7 @@ mod shared;
 mod trace;
 pub mod upstream;
 
+pub use bench_tokens::{Counter, NAMES as TOKENIZERS};
 pub use classify::RequestClass;
 pub use recorder::{Recorder, RecorderError, RecorderSpec, RequestLimits};
 pub use recording::{Recording, Totals};

@@ -107,6 +107,11 @@ impl Recorder {
         format!("http://{}/v1", self.address)
     }
 
+    /// The port it listens on.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
     /// Resolves when the recorder decides that the attempt must end (a budget, an upstream fault, a plan that cannot be
     /// played, a canary); pending otherwise.
     pub async fn stopped(&self) -> Ending {

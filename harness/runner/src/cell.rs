@@ -102,9 +102,6 @@ impl Stage<'_> {
         findings.set_up_done(self.harness);
         let outcome = self.watch(spec, &recorder, stop).await;
         let finished = recorder.finish().await;
-        if self.plan.uses_oracle() {
-            findings.oracle = Some(self.harness.oracle.leave(&self.credential()));
-        }
         match finished {
             Ok(recording) => findings.recording = Some(recording),
             Err(error) => findings.ending = Some(Ending::because(EndingKind::HarnessFault, error.to_string())),
@@ -149,7 +146,7 @@ impl Stage<'_> {
         let resolved = &self.arm.resolved;
         if self.plan.uses_oracle() {
             self.harness.oracle.enter(
-                &self.credential(),
+                self.credential(),
                 OracleScript {
                     plan: self.reference.clone(),
                     lexicon: resolved.lexicon.clone(),

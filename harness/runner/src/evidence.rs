@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-use bench_core::ledger::{OracleEvidence, TokenBasis, Usage};
+use bench_core::ledger::{TokenBasis, Usage};
 use bench_core::{
     Ending, EndingKind, IsolationEvidence, Metric, Sha256Hex, UpstreamEvidence,
 };
@@ -23,12 +23,11 @@ use crate::prepare::RunPlan;
 pub(crate) struct Findings {
     started_at: String,
     began: Instant,
-    cpu_at_start: Option<f64>,
+    cpu_at_start: f64,
     setup_ms: Option<f64>,
     pub(crate) ending: Option<Ending>,
     pub(crate) exit: Option<CellExit>,
     pub(crate) recording: Option<Recording>,
-    pub(crate) oracle: Option<OracleEvidence>,
     pub(crate) verification: Option<Verification>,
     pub(crate) left_out: Vec<LeftOut>,
 }
@@ -43,7 +42,6 @@ impl Findings {
             ending: None,
             exit: None,
             recording: None,
-            oracle: None,
             verification: None,
             left_out: Vec::new(),
         }
@@ -66,7 +64,6 @@ pub(crate) fn record_of(stage: &Stage<'_>, findings: Findings) -> CellRecord {
     let elapsed = findings.began.elapsed().as_secs_f64() * 1000.0;
     record.started_at = findings.started_at;
     record.setup_ms = findings.setup_ms.unwrap_or(elapsed);
-    record.oracle = findings.oracle;
     if let Some(exit) = findings.exit {
         record.wall_ms = Some(exit.wall_ms);
         record.metrics.wall_ms = Some(exit.wall_ms);
@@ -97,15 +94,10 @@ pub(crate) fn record_of(stage: &Stage<'_>, findings: Findings) -> CellRecord {
         record.ending.detail = Some(format!("left out of the verifier's copy: {} ({}), and {others} others", first.name.display(), first.why));
     }
     record.censored = censored(&record.ending);
-    record.cpu_ms.harness = cpu_since(findings.cpu_at_start);
+    record.cpu_ms.harness = Some(bench_isolation::own_cpu_ms() - findings.cpu_at_start);
     record.dir_sha256 = dir_digest(&stage.dir);
     record.ended_at = harness.clock.now_utc();
     record
-}
-
-/// CPU of the harness's own threads for this cell; null when the clock cannot be read.
-fn cpu_since(start: Option<f64>) -> Option<f64> {
-    Some(bench_isolation::own_cpu_ms()? - start?)
 }
 
 /// Null = nobody watched, so nothing is known about attempts.
@@ -124,7 +116,7 @@ fn take_recording(record: &mut CellRecord, recording: Recording) {
         cached_input_tokens: totals.cached_input_tokens,
         output_tokens: totals.output_tokens,
         reasoning_tokens: totals.reasoning_tokens,
-        total_tokens: totals.input_tokens.zip(totals.output_tokens).map(|(input, output)| input + output),
+        total_tokens: totals.total_tokens,
         requests: Some(totals.requests),
         turns: Some(totals.turns),
         tool_calls: Some(totals.tool_calls),
@@ -132,7 +124,7 @@ fn take_recording(record: &mut CellRecord, recording: Recording) {
         tool_errors: totals.tool_errors,
         subagents: None,
         compactions: Some(totals.compactions),
-        loads: Some(recording.loads.len() as u64),
+        loads: Some(totals.loads),
         outside_accesses,
         retries: Some(totals.retries),
         surface_changes: Some(totals.surface_changes),
@@ -148,6 +140,7 @@ fn take_recording(record: &mut CellRecord, recording: Recording) {
     record.requests_by_class = recording.requests_by_class;
     record.loads = recording.loads;
     record.upstream = recording.upstream;
+    record.oracle = recording.oracle;
     record.transcript_sha256 = recording.transcript_sha256;
 }
 

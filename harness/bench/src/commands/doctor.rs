@@ -17,7 +17,7 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, Failure> {
     let reachable = bench_isolation::reachable();
     let agents_dir = front::agents_dir(options.places.agents_dir.as_deref());
     let catalog = Catalog::builtin(Some(agents_dir.clone())).or_exit(Exit::Ours)?;
-    let agents = catalog.installed();
+    let agents = catalog.installed_agents();
     let suites = list_suites(&front::suite_roots(&options.places.suites));
     let state_dir = front::state_dir(options.places.state_dir.as_deref());
     if options.json {
@@ -30,7 +30,7 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, Failure> {
                 "missing": reachable.missing, "remedy": reachable.remedy,
             },
             "tokenizers": bench_proxy::TOKENIZERS,
-            "agents": agents.iter().map(|a| json!({"name": a.name, "version": a.version, "found": a.found, "remedy": a.remedy})).collect::<Vec<_>>(),
+            "agents": agents.iter().map(|a| json!({"name": a.name, "version": a.version, "problem": a.problem})).collect::<Vec<_>>(),
             "suites": suites.iter().map(|(id, dir)| json!({"name": id, "dir": dir})).collect::<Vec<_>>(),
             "state_dir": state_dir,
             "agents_dir": agents_dir,
@@ -51,8 +51,11 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, Failure> {
     }
     let _ = writeln!(text, "tokenizers   {}", bench_proxy::TOKENIZERS.join(", "));
     for agent in &agents {
-        let version = agent.version.as_deref().unwrap_or("built in");
-        let state = if agent.found { version.to_owned() } else { format!("not installed; {}", agent.remedy) };
+        let state = match (&agent.problem, &agent.version) {
+            (Some(problem), _) => problem.replace('\n', "\n             "),
+            (None, Some(version)) => version.clone(),
+            (None, None) => "built in".to_owned(),
+        };
         let _ = writeln!(text, "agent        {}: {state}", agent.name);
     }
     for (id, dir) in &suites {

@@ -76,7 +76,7 @@ fn show(analysis: &Analysis, shown: Shown) {
             say::raw(bench_reports::summary(analysis, style).as_bytes());
         }
         Shown::Markdown => say::raw(bench_reports::markdown(analysis).as_bytes()),
-        Shown::Json => say::raw(analysis.to_json().as_bytes()),
+        Shown::Json => say::raw(json_of(analysis).as_bytes()),
     }
 }
 
@@ -118,14 +118,14 @@ fn write_reports(dir: &Path, analysis: &Analysis) -> Result<(), Failure> {
     std::fs::create_dir_all(&report)
         .map_err(|e| anyhow::anyhow!("report directory {}: {e}", report.display()))
         .and_then(|()| write("report.md", &bench_reports::markdown(analysis)))
-        .and_then(|()| write("analysis.json", &analysis.to_json()))
+        .and_then(|()| write("analysis.json", &json_of(analysis)))
         .or_exit(Exit::Environment)
 }
 
 fn splice(page: &Path, analysis: &Analysis) -> Result<Exit, Failure> {
     let text = read_page(page)?;
     let (before, _, after) = parts(page, &text)?;
-    let table = bench_reports::table(analysis);
+    let table = bench_reports::first_table_markdown(analysis);
     std::fs::write(page, format!("{before}{OPENING}\n{table}{CLOSING}{after}"))
         .map_err(|e| anyhow::anyhow!("page {}: {e}", page.display()))
         .or_exit(Exit::Environment)?;
@@ -135,7 +135,7 @@ fn splice(page: &Path, analysis: &Analysis) -> Result<Exit, Failure> {
 fn check(page: &Path, analysis: &Analysis) -> Result<Exit, Failure> {
     let text = read_page(page)?;
     let (_, published, _) = parts(page, &text)?;
-    if published == format!("\n{}", bench_reports::table(analysis)) {
+    if published == format!("\n{}", bench_reports::first_table_markdown(analysis)) {
         return Ok(Exit::Good);
     }
     fail(
@@ -159,4 +159,9 @@ fn parts<'a>(page: &Path, text: &'a str) -> Result<(&'a str, &'a str, &'a str), 
             format!("page {} has no place for the table; put the lines {OPENING} and {CLOSING} into it", page.display()),
         ),
     }
+}
+
+/// analysis.json as text.
+pub(crate) fn json_of(analysis: &Analysis) -> String {
+    serde_json::to_string_pretty(analysis).expect("an analysis is a JSON value") + "\n"
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use bench_record::{CellRecord, RequestIndex, RunDir, read_journal};
 
-use crate::commands::report::analyse;
+use crate::commands::report::{analyse, json_of};
 use crate::exit::{Exit, Failure, OrExit, fail};
 use crate::front;
 use crate::options::ShowOptions;
@@ -35,7 +35,7 @@ pub(crate) fn show(options: &ShowOptions) -> Result<Exit, Failure> {
 fn show_run(options: &ShowOptions, records: &[CellRecord]) -> Result<Exit, Failure> {
     let analysis = analyse(&options.run)?;
     if options.json {
-        say::raw(analysis.to_json().as_bytes());
+        say::raw(json_of(&analysis).as_bytes());
         return Ok(Exit::Good);
     }
     let mut text = String::new();
