@@ -34,7 +34,7 @@ pub(crate) struct Reaped {
 pub(crate) fn reap() -> Reaped {
     let mut reaped = Reaped::default();
     loop {
-        match rustix::process::waitpid(None, WaitOptions::NOHANG) {
+        match rustix::process::wait(WaitOptions::NOHANG) {
             Ok(Some(ended)) => reaped.ended.push(ended),
             Ok(None) => return reaped,
             Err(Errno::INTR) => {}
