@@ -88,10 +88,10 @@ fn capabilities() {
 fn processes() {
     let stage = Stage::new();
     for pid in [stage.launcher.pid(), std::process::id()] {
-        for file in ["environ", "maps", "mem", "root/", "cwd/"] {
-            let exit =
-                stage.run(stage.script(&format!("head -c 1 /proc/{pid}/{file} || ls /proc/{pid}/{file}")));
-            assert_ne!(exit.exit_code, Some(0), "/proc/{pid}/{file}");
+        for way in ["cat environ", "cat maps", "head -c 1 mem", "ls root/", "ls cwd/", "readlink exe"] {
+            let exit = stage.run(stage.script(&format!("cd /proc/{pid} && {way}")));
+            assert_ne!(exit.exit_code, Some(0), "{way} in /proc/{pid}");
+            assert_eq!(text(&exit.stdout.head), "", "{way} in /proc/{pid}");
         }
         if abi_at_least(6) {
             let exit = stage.run(stage.agent(&["signal", &pid.to_string()]));

@@ -84,6 +84,17 @@ impl Stage {
         path
     }
 
+    /// Command lines of the processes on this machine that stand in the workspace.
+    pub(crate) fn processes_inside(&self) -> Vec<String> {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        processes
+            .filter(|proc| {
+                std::fs::read_link(proc.join("cwd")).is_ok_and(|cwd| cwd.starts_with(self.workspace.root()))
+            })
+            .map(|proc| text(&std::fs::read(proc.join("cmdline")).unwrap_or_default()))
+            .collect()
+    }
+
     pub(crate) fn in_workspace(&self, name: &str) -> PathBuf {
         self.workspace.root().join(name)
     }
