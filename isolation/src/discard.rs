@@ -38,8 +38,7 @@ fn delete(trash: BorrowedFd<'_>, name: OsString) -> io::Result<()> {
         // The agent may have taken the rights from its own directories.
         rustix::fs::chmodat(trash, &name, Mode::RWXU, AtFlags::empty())?;
         let dir = open_dir(trash, &name)?;
-        for entry in entries(&dir)? {
-            let (entry, is_dir) = entry;
+        for (entry, is_dir) in entries(&dir)? {
             if is_dir {
                 let moved = fresh_name();
                 rustix::fs::chmodat(&dir, &entry, Mode::RWXU, AtFlags::empty())?;
@@ -63,13 +62,12 @@ fn entries(dir: &OwnedFd) -> io::Result<Vec<(OsString, bool)>> {
         if name == "." || name == ".." {
             continue;
         }
-        let kind = match entry.file_type() {
-            FileType::Unknown => {
-                let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
-                FileType::from_raw_mode(stat.st_mode)
-            }
-            known => known,
-        };
+        let mut kind = entry.file_type();
+        if kind == FileType::Unknown {
+            // Some file systems do not say it in the listing.
+            let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            kind = FileType::from_raw_mode(stat.st_mode);
+        }
         found.push((name.to_owned(), kind.is_dir()));
     }
     Ok(found)
@@ -108,7 +106,7 @@ mod tests {
         }
         let locked = dir.path().join("tree/locked");
         std::fs::create_dir_all(locked.join("below")).unwrap();
-        std::fs::set_permissions(&locked, PermissionsExt::from_mode(0)).unwrap();
+        std::fs::set_permissions(&locked, PermissionsExt::from_mode(0o000)).unwrap();
         discard(&dir.path().join("tree"), &trash).unwrap();
         assert!(!dir.path().join("tree").exists());
         assert_eq!(std::fs::read_dir(&trash).unwrap().count(), 0);

@@ -22,6 +22,7 @@ pub(crate) fn cases() -> Vec<Case> {
         ("cells_end_with_the_launcher", Needs::Landlock, with_the_launcher),
         ("a_killed_supervisor_leaves_nothing", Needs::Landlock, with_the_supervisor),
         ("orders_to_a_dead_launcher_fail", Needs::Landlock, dead_launcher),
+        ("the_hidden_subcommand_by_hand_says_so", Needs::Nothing, by_hand),
     ]
 }
 
@@ -199,4 +200,10 @@ fn dead_launcher() {
     await_end_of(pid);
     let error = stage.launch(stage.script("true")).map(drop).unwrap_err();
     assert!(matches!(error, LaunchError::LauncherDied { .. }), "{error}");
+}
+
+fn by_hand() {
+    let output = Command::new("/proc/self/exe").arg("sandbox-exec").stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(70));
+    assert!(text(&output.stderr).contains("for the harness alone"));
 }

@@ -3,6 +3,12 @@
 //! This binary is also its own launcher (`sandbox-exec`), its own agent (`agent`) and a harness that gets killed
 //! (`harness`), hence a `main` of its own in place of the usual test harness.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test, though clippy cannot tell: it has a main of its own and reports itself"
+)]
+
 mod agent;
 mod ending;
 mod files;

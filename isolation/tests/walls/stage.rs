@@ -13,7 +13,7 @@ pub(crate) struct Stage {
     pub(crate) runtime: tokio::runtime::Runtime,
     pub(crate) launcher: Launcher,
     pub(crate) slots: Slots,
-    pub(crate) slot: Slot,
+    _slot: Slot,
     pub(crate) workspace: Workspace,
     pub(crate) dir: tempfile::TempDir,
 }
@@ -27,7 +27,7 @@ impl Stage {
         let slots = Slots::open(&dir.path().join("state")).unwrap();
         let mut slot = slots.take().unwrap();
         let workspace = slot.fresh(None).unwrap();
-        Self { runtime, launcher, slots, slot, workspace, dir }
+        Self { runtime, launcher, slots, _slot: slot, workspace, dir }
     }
 
     pub(crate) fn policy(&self) -> Policy {
