@@ -39,7 +39,8 @@ pub struct CellExit {
     pub wall_ms: f64,
     /// User and system time of the whole tree, in milliseconds; without putting up the walls.
     pub cpu_ms: f64,
-    /// Largest resident set of a single process, in bytes.
+    /// Largest resident set of a single process, in bytes; never below that of the launcher (a few MiB), from which
+    /// the leader was forked.
     pub peak_rss_bytes: u64,
     /// What it wrote to stdout.
     pub stdout: Captured,
