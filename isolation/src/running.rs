@@ -24,6 +24,7 @@ pub struct RunningCell {
     socket: Arc<AsyncFd<OwnedFd>>,
     follower: Option<JoinHandle<Result<CellExit, LaunchError>>>,
     exit: Option<CellExit>,
+    raised: Raised,
 }
 
 /// How a cell ended.
@@ -72,8 +73,8 @@ impl RunningCell {
     /// Follows a cell that has started, in a task of its own: its pipes must be drained whether or not anybody waits.
     pub(crate) fn follow(socket: AsyncFd<OwnedFd>, streams: Streams, raised: Raised) -> Self {
         let socket = Arc::new(socket);
-        let follower = tokio::spawn(follow(Arc::clone(&socket), streams, raised));
-        Self { socket, follower: Some(follower), exit: None }
+        let follower = tokio::spawn(follow(Arc::clone(&socket), streams, raised.clone()));
+        Self { socket, follower: Some(follower), exit: None, raised }
     }
 
     /// Waits until the program and everything that it started have ended. May be called again, or be cancelled.
@@ -89,6 +90,11 @@ impl RunningCell {
         let exit = joined.map_err(|error| LaunchError::setup("follow the cell", error))??;
         self.exit = Some(exit.clone());
         Ok(exit)
+    }
+
+    /// The walls as they stand; that the cell is empty again is not known before [`CellExit::isolation`].
+    pub fn isolation_so_far(&self) -> IsolationEvidence {
+        evidence(self.raised.clone(), Emptied { quiescent: false, survivors_killed: 0 })
     }
 
     /// Asks for its end: SIGTERM, a short grace, SIGKILL for the whole tree. [`RunningCell::wait`] then says so.
@@ -217,12 +223,21 @@ impl Draining {
             peak_rss_bytes: ended.peak_rss_bytes,
             stdout: self.stdout.capture.finish(),
             stderr: self.stderr.capture.finish(),
-            isolation: evidence(raised, &ended),
+            isolation: evidence(
+                raised,
+                Emptied { quiescent: ended.quiescent, survivors_killed: ended.survivors_killed },
+            ),
         })
     }
 }
 
-fn evidence(raised: Raised, ended: &Ended) -> IsolationEvidence {
+/// How empty a cell was at its end.
+struct Emptied {
+    quiescent: bool,
+    survivors_killed: u32,
+}
+
+fn evidence(raised: Raised, emptied: Emptied) -> IsolationEvidence {
     IsolationEvidence {
         level: IsolationLevel::L1,
         requested: raised.requested,
@@ -234,7 +249,7 @@ fn evidence(raised: Raised, ended: &Ended) -> IsolationEvidence {
         probes: raised.probes,
         events: Vec::new(),
         evidence_complete: None,
-        quiescent: ended.quiescent,
-        survivors_killed: ended.survivors_killed,
+        quiescent: emptied.quiescent,
+        survivors_killed: emptied.survivors_killed,
     }
 }
