@@ -105,8 +105,9 @@ impl RunningCell {
 
 impl Drop for RunningCell {
     fn drop(&mut self) {
-        // With the follower goes the last copy of the socket; its end is the supervisor's sign to kill.
+        // At once, not when the runtime next looks at the follower; the end of the socket says the same again.
         if let Some(follower) = &self.follower {
+            ask(&self.socket, StopCause::Asked);
             follower.abort();
         }
     }
