@@ -243,7 +243,7 @@ fn copy_one(
         }
         Err(error) => return Err(error.into()),
     };
-    // Whatever the harness's umask is: the verifier's cell sees these modes.
+    // The exec bit must survive the harness's umask.
     rustix::fs::fchmod(&to, mode)?;
     let copied = io::copy(&mut File::from(from).take(entry.size), &mut File::from(to))?;
     collected.files += 1;

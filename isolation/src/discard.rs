@@ -4,55 +4,72 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
 use crate::workspace::WorkspaceError;
 
-/// Distinguishes entries of the trash that one process makes.
-static NEXT: AtomicU64 = AtomicU64::new(0);
-
-/// Moves `path` into the directory `trash`, then deletes everything there that this process moved. A path that does
-/// not exist is fine. Both must be on one file system, and nobody may be changing the tree any more.
+/// Moves `path` into the directory `trash` and empties that, with whatever an interrupted call has left there. A path
+/// that does not exist is fine. Both must be on one file system, and nobody else may be using either.
 pub(crate) fn discard(path: &Path, trash: &Path) -> Result<(), WorkspaceError> {
     let fail = WorkspaceError::io("throw away", path);
-    let trash = match open_dir(rustix::fs::CWD, trash.as_os_str()) {
-        Ok(trash) => trash,
-        Err(error) => return Err(fail(error)),
-    };
-    let name = fresh_name();
-    match rustix::fs::renameat(rustix::fs::CWD, path, &trash, &name) {
-        Ok(()) => delete(trash.as_fd(), name).map_err(fail),
-        Err(rustix::io::Errno::NOENT) => Ok(()),
-        Err(error) => Err(fail(error.into())),
-    }
+    Trash::open(trash)
+        .and_then(|mut trash| {
+            let moved = trash.fresh_name();
+            match rustix::fs::renameat(rustix::fs::CWD, path, &trash.dir, &moved) {
+                Ok(()) => trash.waiting.push(moved),
+                Err(rustix::io::Errno::NOENT) => {}
+                Err(error) => return Err(error.into()),
+            }
+            trash.empty()
+        })
+        .map_err(fail)
 }
 
-/// Deletes a directory of the trash. Each subdirectory is first moved up into the trash itself, so neither the depth
-/// of the tree nor the length of its paths matters, and only two descriptors are open at any time.
-fn delete(trash: BorrowedFd<'_>, name: OsString) -> io::Result<()> {
-    let mut waiting = vec![name];
-    while let Some(name) = waiting.pop() {
-        // The agent may have taken the rights from its own directories.
-        rustix::fs::chmodat(trash, &name, Mode::RWXU, AtFlags::empty())?;
-        let dir = open_dir(trash, &name)?;
-        for entry in entries(&dir)? {
-            let (entry, is_dir) = entry;
-            if is_dir {
-                let moved = fresh_name();
-                rustix::fs::chmodat(&dir, &entry, Mode::RWXU, AtFlags::empty())?;
-                rustix::fs::renameat(&dir, &entry, trash, &moved)?;
-                waiting.push(moved);
-            } else {
-                rustix::fs::unlinkat(&dir, &entry, AtFlags::empty())?;
-            }
-        }
-        drop(dir);
-        rustix::fs::unlinkat(trash, &name, AtFlags::REMOVEDIR)?;
+/// A directory whose entries, named by numbers, wait to be deleted.
+struct Trash {
+    dir: OwnedFd,
+    waiting: Vec<OsString>,
+    next: u64,
+}
+
+impl Trash {
+    fn open(path: &Path) -> io::Result<Self> {
+        let dir = open_dir(rustix::fs::CWD, path.as_os_str())?;
+        let waiting: Vec<OsString> = entries(&dir)?.into_iter().map(|(name, _)| name).collect();
+        let numbers = waiting.iter().filter_map(|name| name.to_str()?.parse::<u64>().ok());
+        let next = numbers.max().map_or(0, |last| last + 1);
+        Ok(Self { dir, waiting, next })
     }
-    Ok(())
+
+    fn fresh_name(&mut self) -> OsString {
+        self.next += 1;
+        (self.next - 1).to_string().into()
+    }
+
+    /// Deletes everything. Each subdirectory is first moved up into the trash itself, so neither the depth of the tree
+    /// nor the length of its paths matters, and only two descriptors are open at any time.
+    fn empty(&mut self) -> io::Result<()> {
+        while let Some(name) = self.waiting.pop() {
+            // The agent may have taken the rights from its own directories.
+            rustix::fs::chmodat(&self.dir, &name, Mode::RWXU, AtFlags::empty())?;
+            let dir = open_dir(&self.dir, &name)?;
+            for (entry, is_dir) in entries(&dir)? {
+                if is_dir {
+                    let moved = self.fresh_name();
+                    rustix::fs::chmodat(&dir, &entry, Mode::RWXU, AtFlags::empty())?;
+                    rustix::fs::renameat(&dir, &entry, &self.dir, &moved)?;
+                    self.waiting.push(moved);
+                } else {
+                    rustix::fs::unlinkat(&dir, &entry, AtFlags::empty())?;
+                }
+            }
+            drop(dir);
+            rustix::fs::unlinkat(&self.dir, &name, AtFlags::REMOVEDIR)?;
+        }
+        Ok(())
+    }
 }
 
 fn entries(dir: &OwnedFd) -> io::Result<Vec<(OsString, bool)>> {
@@ -63,13 +80,12 @@ fn entries(dir: &OwnedFd) -> io::Result<Vec<(OsString, bool)>> {
         if name == "." || name == ".." {
             continue;
         }
-        let kind = match entry.file_type() {
-            FileType::Unknown => {
-                let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
-                FileType::from_raw_mode(stat.st_mode)
-            }
-            known => known,
-        };
+        let mut kind = entry.file_type();
+        if kind == FileType::Unknown {
+            // Some file systems do not say it in the listing.
+            let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            kind = FileType::from_raw_mode(stat.st_mode);
+        }
         found.push((name.to_owned(), kind.is_dir()));
     }
     Ok(found)
@@ -78,11 +94,6 @@ fn entries(dir: &OwnedFd) -> io::Result<Vec<(OsString, bool)>> {
 fn open_dir(parent: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(parent, name, flags, Mode::empty())?)
-}
-
-fn fresh_name() -> OsString {
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    format!("{}-{number}", std::process::id()).into()
 }
 
 #[cfg(test)]
@@ -98,6 +109,8 @@ mod tests {
             std::fs::create_dir(made).unwrap();
         }
         std::fs::write(outside.join("kept"), "x").unwrap();
+        // What a killed harness was just deleting.
+        std::fs::create_dir_all(trash.join("7/left")).unwrap();
         let mut at = open_dir(rustix::fs::CWD, dir.path().join("tree").as_os_str()).unwrap();
         std::os::unix::fs::symlink(&outside, dir.path().join("tree/link")).unwrap();
         // 40 levels of 200 bytes: 8000 bytes of path, twice what the kernel takes in one call.
@@ -108,7 +121,7 @@ mod tests {
         }
         let locked = dir.path().join("tree/locked");
         std::fs::create_dir_all(locked.join("below")).unwrap();
-        std::fs::set_permissions(&locked, PermissionsExt::from_mode(0)).unwrap();
+        std::fs::set_permissions(&locked, PermissionsExt::from_mode(0o000)).unwrap();
         discard(&dir.path().join("tree"), &trash).unwrap();
         assert!(!dir.path().join("tree").exists());
         assert_eq!(std::fs::read_dir(&trash).unwrap().count(), 0);

@@ -31,7 +31,7 @@ pub use kernel::{effective_uid, own_cpu_ms};
 pub use exposed::{Exposed, refuse_exposed};
 pub use inside::sandbox_exec_main;
 pub use launcher::{Launcher, LauncherSeed};
-pub use reach::{Reachable, reachable};
+pub use reach::{Reachable, evidence_of_no_cell, reachable};
 pub use running::{CellExit, RunningCell, Stop};
 pub use slot::{Slot, Slots};
 pub use spec::{CellSpec, Policy};

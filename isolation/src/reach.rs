@@ -1,6 +1,6 @@
 //! How strong the walls can be on this machine, and what would make them stronger.
 
-use bench_core::IsolationLevel;
+use bench_core::{IsolationEvidence, IsolationLevel};
 
 use crate::gaps;
 use crate::kernel;
@@ -33,6 +33,24 @@ pub fn reachable() -> Reachable {
             missing: vec!["every wall: no Landlock in this kernel".to_owned()],
             remedy: Some(remedy(answer.err().and_then(|error| error.raw_os_error()))),
         },
+    }
+}
+
+/// The evidence of a cell that never ran: nothing was enforced, nothing was left behind, and `why` is what is missing.
+pub fn evidence_of_no_cell(why: &str) -> IsolationEvidence {
+    IsolationEvidence {
+        level: IsolationLevel::L0,
+        requested: Vec::new(),
+        enforced: Vec::new(),
+        missing: vec![format!("everything: the program never ran: {why}")],
+        landlock_abi: kernel::landlock_version().ok(),
+        uid: rustix::process::getuid().as_raw(),
+        detector: "none".to_owned(),
+        probes: Vec::new(),
+        events: Vec::new(),
+        evidence_complete: None,
+        quiescent: true,
+        survivors_killed: 0,
     }
 }
 

@@ -24,6 +24,7 @@ pub struct RunningCell {
     socket: Arc<AsyncFd<OwnedFd>>,
     follower: Option<JoinHandle<Result<CellExit, LaunchError>>>,
     exit: Option<CellExit>,
+    raised: Raised,
 }
 
 /// How a cell ended.
@@ -39,7 +40,8 @@ pub struct CellExit {
     pub wall_ms: f64,
     /// User and system time of the whole tree, in milliseconds; without putting up the walls.
     pub cpu_ms: f64,
-    /// Largest resident set of a single process, in bytes.
+    /// Largest resident set of a single process, in bytes; never below that of the launcher (a few MiB), from which
+    /// the leader was forked.
     pub peak_rss_bytes: u64,
     /// What it wrote to stdout.
     pub stdout: Captured,
@@ -71,8 +73,8 @@ impl RunningCell {
     /// Follows a cell that has started, in a task of its own: its pipes must be drained whether or not anybody waits.
     pub(crate) fn follow(socket: AsyncFd<OwnedFd>, streams: Streams, raised: Raised) -> Self {
         let socket = Arc::new(socket);
-        let follower = tokio::spawn(follow(Arc::clone(&socket), streams, raised));
-        Self { socket, follower: Some(follower), exit: None }
+        let follower = tokio::spawn(follow(Arc::clone(&socket), streams, raised.clone()));
+        Self { socket, follower: Some(follower), exit: None, raised }
     }
 
     /// Waits until the program and everything that it started have ended. May be called again, or be cancelled.
@@ -90,6 +92,11 @@ impl RunningCell {
         Ok(exit)
     }
 
+    /// The walls as they stand; that the cell is empty again is not known before [`CellExit::isolation`].
+    pub fn isolation_so_far(&self) -> IsolationEvidence {
+        evidence(self.raised.clone(), Emptied { quiescent: false, survivors_killed: 0 })
+    }
+
     /// Asks for its end: SIGTERM, a short grace, SIGKILL for the whole tree. [`RunningCell::wait`] then says so.
     pub fn kill(&self) {
         ask(&self.socket, StopCause::Asked);
@@ -98,8 +105,9 @@ impl RunningCell {
 
 impl Drop for RunningCell {
     fn drop(&mut self) {
-        // With the follower goes the last copy of the socket; its end is the supervisor's sign to kill.
+        // At once, not when the runtime next looks at the follower; the end of the socket says the same again.
         if let Some(follower) = &self.follower {
+            ask(&self.socket, StopCause::Asked);
             follower.abort();
         }
     }
@@ -216,12 +224,21 @@ impl Draining {
             peak_rss_bytes: ended.peak_rss_bytes,
             stdout: self.stdout.capture.finish(),
             stderr: self.stderr.capture.finish(),
-            isolation: evidence(raised, &ended),
+            isolation: evidence(
+                raised,
+                Emptied { quiescent: ended.quiescent, survivors_killed: ended.survivors_killed },
+            ),
         })
     }
 }
 
-fn evidence(raised: Raised, ended: &Ended) -> IsolationEvidence {
+/// How empty a cell was at its end.
+struct Emptied {
+    quiescent: bool,
+    survivors_killed: u32,
+}
+
+fn evidence(raised: Raised, emptied: Emptied) -> IsolationEvidence {
     IsolationEvidence {
         level: IsolationLevel::L1,
         requested: raised.requested,
@@ -233,7 +250,7 @@ fn evidence(raised: Raised, ended: &Ended) -> IsolationEvidence {
         probes: raised.probes,
         events: Vec::new(),
         evidence_complete: None,
-        quiescent: ended.quiescent,
-        survivors_killed: ended.survivors_killed,
+        quiescent: emptied.quiescent,
+        survivors_killed: emptied.survivors_killed,
     }
 }

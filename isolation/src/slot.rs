@@ -20,7 +20,7 @@ const SLOTS: usize = 100;
 /// ```text
 /// <state>/slots/00/{ws,home,tmp}    visible to the cell that holds slot 00
 /// <state>/locks/00                  held while the slot is
-/// <state>/trash/                    what earlier cells left, on its way out
+/// <state>/trash/00/                 what earlier cells left in slot 00, on its way out
 /// <state>/probe/sibling/answer.txt  must be unreadable in every cell
 /// ```
 #[derive(Debug, Clone)]
@@ -75,7 +75,8 @@ impl Slots {
             match lock.try_lock() {
                 Ok(()) => {
                     let dir = self.state_dir.join("slots").join(&name);
-                    return Ok(Slot { dir, trash: self.state_dir.join("trash"), lock: Arc::new(lock) });
+                    let trash = self.state_dir.join("trash").join(&name);
+                    return Ok(Slot { dir, trash, lock: Arc::new(lock) });
                 }
                 Err(std::fs::TryLockError::WouldBlock) => {}
                 Err(std::fs::TryLockError::Error(error)) => {
@@ -93,6 +94,7 @@ impl Slot {
     /// Regular files, directories, their exec bits and links that stay inside are copied; anything else is refused by
     /// name. A workspace made before from the same slot is gone afterwards.
     pub fn fresh(&mut self, template: Option<&Path>) -> Result<Workspace, WorkspaceError> {
+        make_dir(&self.trash, 0o700).map_err(WorkspaceError::io("create", &self.trash))?;
         discard(&self.dir, &self.trash)?;
         make_dir(&self.dir, 0o711).map_err(WorkspaceError::io("create", &self.dir))?;
         for name in ["ws", "home", "tmp"] {
@@ -151,6 +153,6 @@ mod tests {
                 std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(place).unwrap().permissions());
             assert_eq!(mode & 0o7777, 0o700);
         }
-        assert_eq!(std::fs::read_dir(dir.path().join("trash")).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(dir.path().join("trash/00")).unwrap().count(), 0);
     }
 }

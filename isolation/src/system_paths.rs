@@ -2,7 +2,8 @@
 //!
 //! Found from the refused opens of sh, git, gcc, cargo, python and node. `/etc` is never granted whole (uid 0 without
 //! capabilities still owns `/etc/shadow`), nor `/etc/ssl` (private keys), nor `/dev`. `/proc` is granted whole because
-//! the paths of future processes cannot be listed; what that shows is named among the gaps.
+//! the paths of future processes cannot be listed; what that shows is named among the gaps. `/etc/gitconfig` is left
+//! out, since it may hold credentials: whoever starts an agent sets `GIT_CONFIG_NOSYSTEM=1`, or git gives up on it.
 
 use std::path::PathBuf;
 

@@ -69,8 +69,6 @@ fn complain(what: &str) -> ExitCode {
 /// Moves the socket away from descriptor 0, puts /dev/null there and closes whatever else was inherited.
 fn take_control() -> std::io::Result<OwnedFd> {
     rustix::net::sockopt::socket_type(rustix::stdio::stdin())?;
-    let null = rustix::fs::open("/dev/null", OFlags::RDWR, Mode::empty())?;
-    drop(null);
     kernel::close_from(3)?;
     let control = rustix::io::dup(rustix::stdio::stdin())?;
     rustix::io::fcntl_setfd(&control, FdFlags::CLOEXEC)?;
@@ -86,6 +84,8 @@ fn set_up() -> std::io::Result<(Surroundings, OwnedFd)> {
     // Ctrl-C in a terminal is for the harness, which then ends its cells in order.
     let _ = rustix::process::setsid();
     rustix::process::chdir("/")?;
+    // A parent may have ignored SIGCHLD, and with it every exit status here.
+    kernel::reset_signals();
     let signals = kernel::signal_descriptor(&[Signal::CHILD, Signal::TERM])?;
     let surroundings = Surroundings {
         landlock_abi: kernel::landlock_version().ok(),

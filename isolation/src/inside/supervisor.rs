@@ -85,13 +85,12 @@ fn start(
     match listen(heard) {
         Ok(raised) => {
             let deadline = Instant::now() + Duration::from_millis(order.wall_ms);
-            let wall = (raised.exec_at_ns, raised.setup_cpu_us);
             let cell = RunningTree {
                 leader,
                 signals,
                 deadline,
-                exec_at_ns: wall.0,
-                setup_cpu_us: wall.1,
+                exec_at_ns: raised.exec_at_ns,
+                setup_cpu_us: raised.setup_cpu_us,
                 status: None,
                 exit_at_ns: 0,
             };
@@ -150,7 +149,6 @@ impl RunningTree {
         }
         let remains = tree::end_all(self.signals.as_fd(), &HashSet::new());
         self.note(&remains.ended);
-        let killed_leader = remains.ended.iter().any(|(pid, _)| *pid == self.leader);
         let usage = kernel::usage(UsageOf::Children);
         let exit_code = self.status.and_then(|status| status.exit_status());
         let signal = self.status.and_then(|status| status.terminating_signal());
@@ -161,7 +159,7 @@ impl RunningTree {
             wall_ms: self.exit_at_ns.saturating_sub(self.exec_at_ns) as f64 / 1e6,
             cpu_ms: usage.cpu_us.saturating_sub(self.setup_cpu_us) as f64 / 1e3,
             peak_rss_bytes: usage.peak_rss_bytes,
-            survivors_killed: remains.killed.saturating_sub(u32::from(killed_leader)),
+            survivors_killed: remains.killed_beside(self.leader),
             quiescent: remains.quiescent,
         }
     }

@@ -34,7 +34,7 @@ pub(crate) struct Reaped {
 pub(crate) fn reap() -> Reaped {
     let mut reaped = Reaped::default();
     loop {
-        match rustix::process::waitpid(None, WaitOptions::NOHANG) {
+        match rustix::process::wait(WaitOptions::NOHANG) {
             Ok(Some(ended)) => reaped.ended.push(ended),
             Ok(None) => return reaped,
             Err(Errno::INTR) => {}
@@ -49,12 +49,19 @@ pub(crate) fn reap() -> Reaped {
 /// How a tree ended.
 #[derive(Debug, Default)]
 pub(crate) struct Remains {
-    /// Processes that had to be killed.
-    pub(crate) killed: u32,
     /// Is the tree proven empty?
     pub(crate) quiescent: bool,
     /// Everything reaped on the way.
     pub(crate) ended: Vec<(Pid, WaitStatus)>,
+}
+
+impl Remains {
+    /// How many processes other than `leader` had to be killed.
+    pub(crate) fn killed_beside(&self, leader: Pid) -> u32 {
+        let killed = |status: &WaitStatus| status.terminating_signal() == Some(Signal::KILL.as_raw());
+        let others = self.ended.iter().filter(|(pid, status)| *pid != leader && killed(status));
+        u32::try_from(others.count()).unwrap_or(u32::MAX)
+    }
 }
 
 /// Kills every descendant but `spared` direct children, until none is left or patience ends.
@@ -66,7 +73,6 @@ pub(crate) fn end_all(signals: BorrowedFd<'_>, spared: &HashSet<Pid>) -> Remains
     let mut round = 0;
     loop {
         let reaped = reap();
-        remains.killed += count_killed(&reaped.ended, spared);
         remains.ended.extend(reaped.ended);
         let living: Vec<Pid> = children().into_iter().filter(|pid| !spared.contains(pid)).collect();
         if reaped.empty || living.is_empty() && !spared.is_empty() {
@@ -82,12 +88,6 @@ pub(crate) fn end_all(signals: BorrowedFd<'_>, spared: &HashSet<Pid>) -> Remains
         }
         round += 1;
     }
-}
-
-fn count_killed(ended: &[(Pid, WaitStatus)], spared: &HashSet<Pid>) -> u32 {
-    let by_kill = |status: &WaitStatus| status.terminating_signal() == Some(Signal::KILL.as_raw());
-    let killed = ended.iter().filter(|(pid, status)| !spared.contains(pid) && by_kill(status)).count();
-    u32::try_from(killed).unwrap_or(u32::MAX)
 }
 
 /// The group first: that is one step for the kernel, between two forks of a process that forks for ever.

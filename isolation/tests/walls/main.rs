@@ -3,6 +3,12 @@
 //! This binary is also its own launcher (`sandbox-exec`), its own agent (`agent`) and a harness that gets killed
 //! (`harness`), hence a `main` of its own in place of the usual test harness.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test, though clippy cannot tell: it has a main of its own and reports itself"
+)]
+
 mod agent;
 mod ending;
 mod files;
@@ -12,11 +18,30 @@ mod without_landlock;
 
 use std::process::ExitCode;
 
-/// Does a case need Landlock in this kernel?
+/// What a case needs of this kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
+    /// Any Landlock.
     Landlock,
+    /// Landlock of at least this ABI.
+    Abi(u32),
     Nothing,
+}
+
+impl Needs {
+    /// Why the case is skipped here.
+    fn unmet(self) -> Option<String> {
+        let reachable = bench_isolation::reachable();
+        let (needed, here) = match self {
+            Self::Nothing => return None,
+            Self::Landlock => (1, reachable.landlock_abi),
+            Self::Abi(abi) => (abi, reachable.landlock_abi),
+        };
+        match here {
+            None => Some(format!("no Landlock here; {}", reachable.remedy.unwrap_or_default())),
+            Some(abi) => (abi < needed).then(|| format!("Landlock ABI {abi} here, {needed} needed")),
+        }
+    }
 }
 
 /// One case: its name, what it needs, what it does (a panic is its failure).
@@ -48,14 +73,10 @@ fn main() -> ExitCode {
 }
 
 fn run(chosen: impl Iterator<Item = Case>) -> ExitCode {
-    let reachable = bench_isolation::reachable();
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     for (name, needs, case) in chosen {
-        if needs == Needs::Landlock && reachable.landlock_abi.is_none() {
-            println!(
-                "test {name} ... skipped: no Landlock here; {}",
-                reachable.remedy.as_deref().unwrap_or("")
-            );
+        if let Some(reason) = needs.unmet() {
+            println!("test {name} ... skipped: {reason}");
             skipped += 1;
         } else if std::panic::catch_unwind(case).is_ok() {
             println!("test {name} ... ok");

@@ -13,7 +13,7 @@ pub(crate) struct Stage {
     pub(crate) runtime: tokio::runtime::Runtime,
     pub(crate) launcher: Launcher,
     pub(crate) slots: Slots,
-    pub(crate) slot: Slot,
+    _slot: Slot,
     pub(crate) workspace: Workspace,
     pub(crate) dir: tempfile::TempDir,
 }
@@ -27,7 +27,7 @@ impl Stage {
         let slots = Slots::open(&dir.path().join("state")).unwrap();
         let mut slot = slots.take().unwrap();
         let workspace = slot.fresh(None).unwrap();
-        Self { runtime, launcher, slots, slot, workspace, dir }
+        Self { runtime, launcher, slots, _slot: slot, workspace, dir }
     }
 
     pub(crate) fn policy(&self) -> Policy {
@@ -82,6 +82,17 @@ impl Stage {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, "42").unwrap();
         path
+    }
+
+    /// Command lines of the processes on this machine that stand in the workspace.
+    pub(crate) fn processes_inside(&self) -> Vec<String> {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        processes
+            .filter(|proc| {
+                std::fs::read_link(proc.join("cwd")).is_ok_and(|cwd| cwd.starts_with(self.workspace.root()))
+            })
+            .map(|proc| text(&std::fs::read(proc.join("cmdline")).unwrap_or_default()))
+            .collect()
     }
 
     pub(crate) fn in_workspace(&self, name: &str) -> PathBuf {
