@@ -7,6 +7,7 @@
 mod admission;
 mod classify;
 mod exchange;
+mod facts;
 mod headers;
 mod ledger;
 mod recorder;
@@ -14,6 +15,7 @@ mod recording;
 mod reply;
 mod server;
 mod shared;
+mod tape;
 mod trace;
 pub mod upstream;
 
