@@ -19,8 +19,10 @@ mod tape;
 mod trace;
 pub mod upstream;
 
+/// Tokenizers, for those who may not depend on `bench-tokens` themselves.
+pub use bench_tokens::{Counter, NAMES as TOKENIZERS, UnknownTokenizer};
 pub use classify::RequestClass;
-pub use recorder::{Recorder, RecorderError, RecorderSpec, RequestLimits};
+pub use recorder::{Recorder, RecorderError, RecorderSpec, RequestLimits, tokenizer_identity};
 pub use recording::{Recording, Totals};
 pub use upstream::oracle::{OracleBook, OracleScript, OracleUpstream};
 pub use upstream::{

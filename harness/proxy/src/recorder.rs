@@ -179,7 +179,7 @@ fn recording(shared: &Shared, mut kept: Kept) -> Result<Recording, RecorderError
 }
 
 /// Who counts, in the record's form.
-pub(crate) fn tokenizer_identity(counter: &bench_tokens::Counter) -> TokenizerIdentity {
+pub fn tokenizer_identity(counter: &bench_tokens::Counter) -> TokenizerIdentity {
     let identity = counter.identity();
     TokenizerIdentity {
         name: identity.name.clone(),
