@@ -9,15 +9,12 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header;
 
-use crate::classify::{RequestClass, ToolsSeen, classify};
+use crate::classify::{RequestClass, classify};
 use crate::exchange::{Arrival, BodyState};
 use crate::headers::credential;
-use crate::ledger::{
-    Body, ChatFacts, Offer, ToolResult, callable, first_request, semantic_sha256, tool_size,
-};
+use crate::ledger::{ChatFacts, semantic_sha256};
 use crate::reply::error_body;
 use crate::shared::{Shared, State};
-use crate::trace::TraceEvent;
 
 /// What becomes of a request.
 pub(crate) enum Admission {
@@ -54,7 +51,7 @@ struct Turned {
     status: StatusCode,
     content_type: &'static str,
     body: Bytes,
-    ending: Option<Ending>,
+    ending: Option<Box<Ending>>,
 }
 
 impl Turned {
@@ -74,7 +71,7 @@ impl Turned {
     }
 
     fn ending(self, ending: Ending) -> Self {
-        Self { ending: Some(ending), ..self }
+        Self { ending: Some(Box::new(ending)), ..self }
     }
 
     fn limit(kind: EndingKind, name: &str, value: f64, unit: &str) -> Self {
@@ -86,10 +83,10 @@ impl Turned {
 }
 
 /// A chat request, read and counted.
-struct Read {
-    chat: ChatRequest,
-    tools_sha256: Sha256Hex,
-    semantic: Sha256Hex,
+pub(crate) struct Read {
+    pub(crate) chat: ChatRequest,
+    pub(crate) tools_sha256: Sha256Hex,
+    pub(crate) semantic: Sha256Hex,
 }
 
 /// Decides, numbers and traces a request.
@@ -122,7 +119,7 @@ pub(crate) fn admit(shared: &Shared, arrival: &Arrival) -> Admission {
             state.trace_request(shared, arrival, labels, (None, body_tokens));
             drop(state);
             if let Some(ending) = turned.ending {
-                shared.stop_with(ending);
+                shared.stop_with(*ending);
             }
             Admission::Answer(OwnAnswer {
                 request,
@@ -220,114 +217,4 @@ fn within_turns(
     state.counts_as_turn(class);
     state.tokens += body_tokens;
     Ok((class, rule))
-}
-
-impl State {
-    fn trace_request(
-        &mut self,
-        shared: &Shared,
-        arrival: &Arrival,
-        (request, class, rule): (u32, &str, &str),
-        (model, body_tokens): (Option<&str>, Option<u64>),
-    ) {
-        let event = TraceEvent::Request {
-            request,
-            class,
-            rule,
-            method: arrival.method.as_str(),
-            path: &arrival.path,
-            model,
-            body_bytes: arrival.body.len() as u64,
-            body_tokens,
-        };
-        self.trace(shared.now_ms(), &event);
-    }
-
-    fn facts(
-        &mut self,
-        shared: &Shared,
-        arrival: &Arrival,
-        read: &Read,
-        (request, class, body_tokens): (u32, RequestClass, u64),
-    ) -> ChatFacts {
-        let chat = &read.chat;
-        let counter = &shared.spec.counter;
-        // The first request is the first with tools; until one comes, the first turn without is kept as well.
-        let may_be_first = match (chat.tools.is_empty(), self.tools_seen) {
-            (false, ToolsSeen::NotYet) => true,
-            (true, ToolsSeen::NotYet) => class == RequestClass::AgentTurn,
-            (_, ToolsSeen::Before) => false,
-        };
-        let body = Body { request, bytes: &arrival.body, tokens: body_tokens };
-        let first = may_be_first.then(|| first_request(counter, body, chat));
-        let new = chat.tools.iter().filter(|tool| self.offered.insert(tool.name.clone()));
-        let new_tools: Vec<_> = new.map(|tool| tool_size(counter, tool)).collect();
-        if self.tools_seen == ToolsSeen::Before && !new_tools.is_empty() {
-            self.trace_loads(shared, request, new_tools.iter().map(|tool| tool.name.clone()));
-        }
-        if !chat.tools.is_empty() {
-            self.tools_seen = ToolsSeen::Before;
-        }
-        ChatFacts {
-            model: chat.model.clone(),
-            body_tokens,
-            offer: self.offer_of(read),
-            new_tools,
-            first,
-            results: self.new_results(shared, request, chat),
-            semantic: read.semantic.clone(),
-        }
-    }
-
-    /// The offer of this request: the one of the turn before where nothing changed.
-    fn offer_of(&mut self, read: &Read) -> Arc<Offer> {
-        if let Some(before) = self.offer.as_ref().filter(|offer| offer.sha256 == read.tools_sha256) {
-            return Arc::clone(before);
-        }
-        let offer = Arc::new(Offer {
-            names: read.chat.tools.iter().map(|tool| tool.name.clone()).collect(),
-            callable: callable(&read.chat),
-            sha256: read.tools_sha256.clone(),
-        });
-        Arc::clone(self.offer.insert(offer))
-    }
-
-    fn trace_loads(&mut self, shared: &Shared, request: u32, tools: impl Iterator<Item = String>) {
-        let mut by_group: Vec<(Option<&str>, Vec<String>)> = Vec::new();
-        for tool in tools {
-            let group = shared.spec.groups.get(&tool).map(String::as_str);
-            match by_group.iter_mut().find(|(known, _)| *known == group) {
-                Some((_, tools)) => tools.push(tool),
-                None => by_group.push((group, vec![tool])),
-            }
-        }
-        for (group, tools) in &by_group {
-            self.trace(shared.now_ms(), &TraceEvent::Load { request, group: *group, tools });
-        }
-    }
-
-    /// Tool results that no earlier request carried.
-    fn new_results(&mut self, shared: &Shared, request: u32, chat: &ChatRequest) -> Vec<ToolResult> {
-        let prefixes = &shared.spec.error_prefixes;
-        let mut new = Vec::new();
-        for message in &chat.messages {
-            let Some(id) = message.call_id.as_ref().filter(|id| self.results.insert((*id).clone())) else {
-                continue;
-            };
-            let calls = chat.messages.iter().flat_map(|message| &message.calls);
-            let tool = calls.clone().find(|call| call.id == *id).map(|call| call.name.clone());
-            let refused = prefixes.iter().any(|prefix| message.text.starts_with(prefix.as_str()));
-            let event = TraceEvent::ToolResult {
-                request,
-                id,
-                tool: tool.as_deref(),
-                bytes: message.text.len() as u64,
-                sha256: Sha256Hex::of(&message.text),
-                refused: (!prefixes.is_empty()).then_some(refused),
-            };
-            self.trace(shared.now_ms(), &event);
-            new.push(ToolResult { tool, refused });
-        }
-        new
-    }
 }

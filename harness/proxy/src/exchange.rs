@@ -3,26 +3,25 @@
 use std::sync::Arc;
 
 use bench_core::EndingKind;
-use bench_wire::chat::TurnReader;
-use bench_wire::{Turn, TurnError};
+use bench_wire::Turn;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Frame, Incoming};
-use hyper::header::CONTENT_TYPE;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::admission::{Admission, Admitted, OwnAnswer, admit};
 use crate::classify::RequestClass;
 use crate::headers;
-use crate::ledger::{ChatFacts, turn_tokens};
+use crate::ledger::ChatFacts;
 use crate::reply::{BrokenOff, ReplyBody, error_body, whole};
 use crate::shared::Shared;
+use crate::tape::Tape;
 use crate::trace::rounded;
 use crate::upstream::{OracleStep, Retry, UpstreamFault, UpstreamRequest, UpstreamResponse};
 
 /// The largest body kept in either direction, in bytes.
-const BODY_CAP: usize = 64 << 20;
+pub(crate) const BODY_CAP: usize = 64 << 20;
 /// Pieces of a response that may wait for a slow agent.
 const PIECES_WAITING: usize = 8;
 
@@ -221,7 +220,7 @@ impl Forwarding {
         };
         let shared = Arc::clone(&self.shared);
         self.settle(outcome);
-        shared.stop_with(fault.ending);
+        shared.stop_with(*fault.ending);
         let _ = reply.send(whole(status, "application/json", body));
     }
 
@@ -302,57 +301,7 @@ async fn end_stream(
         let _ = pieces.send(Ok(frame)).await;
     }
     if let Some(fault) = fault {
-        shared.stop_with(fault.ending);
+        shared.stop_with(*fault.ending);
         let _ = pieces.send(Err(BrokenOff)).await;
-    }
-}
-
-/// What has arrived of a response.
-struct Tape {
-    status: StatusCode,
-    origin_ms: f64,
-    bytes: Vec<u8>,
-    frames: Vec<(f64, u64)>,
-    reader: TurnReader,
-}
-
-impl Tape {
-    fn new(status: StatusCode, headers: &HeaderMap, origin_ms: f64) -> Self {
-        let reader = TurnReader::new(headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()));
-        Self { status, origin_ms, bytes: Vec::new(), frames: Vec::new(), reader }
-    }
-
-    /// Keeps a piece; false when there is no room for it.
-    fn take(&mut self, frame: &Frame<Bytes>, now_ms: f64) -> bool {
-        let Some(data) = frame.data_ref() else { return true };
-        if self.bytes.len() + data.len() > BODY_CAP {
-            return false;
-        }
-        self.bytes.extend_from_slice(data);
-        self.frames.push((rounded(now_ms - self.origin_ms), self.bytes.len() as u64));
-        if self.status.is_success() {
-            self.reader.feed(data);
-        }
-        true
-    }
-
-    fn outcome(self, shared: &Shared, ended: bool) -> Outcome {
-        let (turn, readable) = match (self.status.is_success(), self.reader.finish()) {
-            (true, Ok(turn)) => (Some(turn), true),
-            (true, Err(TurnError::Incomplete { turn, .. })) => (Some(*turn), false),
-            (true, Err(TurnError::Refused { .. })) => (None, false),
-            (false, _) => (None, ended),
-        };
-        Outcome {
-            status: Some(self.status.as_u16()),
-            upstream_status: Some(self.status.as_u16()),
-            answered: true,
-            output_tokens: turn.as_ref().map(|turn| turn_tokens(&shared.spec.counter, turn)),
-            whole: readable,
-            turn,
-            frames: self.frames,
-            bytes: Some(self.bytes),
-            ..Outcome::default()
-        }
     }
 }

@@ -7,6 +7,7 @@
 mod admission;
 mod classify;
 mod exchange;
+mod facts;
 mod headers;
 mod ledger;
 mod recorder;
@@ -14,12 +15,14 @@ mod recording;
 mod reply;
 mod server;
 mod shared;
+mod tape;
 mod trace;
 pub mod upstream;
 
-pub use bench_tokens::{Counter, NAMES as TOKENIZERS};
+/// Tokenizers, for those who may not depend on `bench-tokens` themselves.
+pub use bench_tokens::{Counter, NAMES as TOKENIZERS, UnknownTokenizer};
 pub use classify::RequestClass;
-pub use recorder::{Recorder, RecorderError, RecorderSpec, RequestLimits};
+pub use recorder::{Recorder, RecorderError, RecorderSpec, RequestLimits, tokenizer_identity};
 pub use recording::{Recording, Totals};
 pub use upstream::oracle::{OracleBook, OracleScript, OracleUpstream};
 pub use upstream::{

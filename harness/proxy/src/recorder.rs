@@ -113,7 +113,7 @@ impl Recorder {
     }
 
     /// Resolves when the recorder decides that the attempt must end (a budget, an upstream fault, a plan that cannot be
-    /// played, a canary); pending otherwise.
+    /// played, a canary; `harness_fault` when a record could not be kept); pending otherwise.
     pub async fn stopped(&self) -> Ending {
         let mut stop = self.shared.stop.subscribe();
         loop {
@@ -129,21 +129,18 @@ impl Recorder {
     /// Ends the recorder: connections are cut, requests in flight are settled with what has arrived, and everything is
     /// added up. An error means that a record could not be kept.
     pub async fn finish(mut self) -> Result<Recording, RecorderError> {
-        self.close();
+        self.shared.close();
+        // An error here would be a panic of the accept loop; what was exchanged is settled all the same.
         let _ = (&mut self.server).await;
         self.shared.settle_all().await;
         self.shared.take_kept().and_then(|kept| recording(&self.shared, kept))
-    }
-
-    fn close(&self) {
-        self.shared.close();
-        self.server.abort();
     }
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        self.close();
+        self.shared.close();
+        self.server.abort();
     }
 }
 
@@ -187,7 +184,7 @@ fn recording(shared: &Shared, mut kept: Kept) -> Result<Recording, RecorderError
 }
 
 /// Who counts, in the record's form.
-pub(crate) fn tokenizer_identity(counter: &bench_tokens::Counter) -> TokenizerIdentity {
+pub fn tokenizer_identity(counter: &bench_tokens::Counter) -> TokenizerIdentity {
     let identity = counter.identity();
     TokenizerIdentity {
         name: identity.name.clone(),

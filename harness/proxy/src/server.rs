@@ -25,7 +25,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 #[error("the recorder is closing")]
 struct Closing;
 
-/// Accepts until aborted; aborting cuts every connection.
+/// Accepts until the recorder closes, then cuts every connection and waits until none can start an exchange any more.
 pub(crate) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     loop {
@@ -37,8 +37,11 @@ pub(crate) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            () = shared.closed() => break,
         }
     }
+    drop(listener);
+    connections.shutdown().await;
 }
 
 async fn connection(stream: TcpStream, shared: Arc<Shared>) {

@@ -1,10 +1,13 @@
 //! The oracle behind the recorder, over real HTTP: what is played, in which order, and how it ends.
 
+#![allow(clippy::unwrap_used, reason = "a test panics where it must not go on")]
+
 mod support;
 
 use bench_core::experiment::ProfileKind;
 use bench_core::{Action, EndingKind, Step};
 use bench_wire::chat::MessageOut;
+use proptest::prelude::*;
 use serde_json::json;
 use support::*;
 
@@ -324,5 +327,67 @@ async fn profiles_do_what_they_say() {
                 assert_eq!(json!(oracle.substitutions[0])["why"], "not_offered");
             }
         }
+    }
+}
+
+/// Plans of any shape without an answer; `find` needs a load.
+fn plans() -> impl Strategy<Value = Vec<Step>> {
+    let action = (0..6).prop_map(|kind| match kind {
+        0 => Action::Run { command: "make".into() },
+        1 => read_action("a"),
+        2 => Action::Write { path: "n".into(), content: "t".into() },
+        3 => Action::Edit { path: "b".into(), old: "x".into(), new: "y".into(), whole: Some("w".into()) },
+        4 => Action::Search { pattern: "p".into(), path: ".".into() },
+        _ => Action::Find { pattern: "p".into(), path: ".".into() },
+    });
+    let step = proptest::collection::vec(action, 1..4).prop_map(|actions| Step { actions });
+    proptest::collection::vec(step, 0..6)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn every_action_of_a_plan_is_done_once_in_order(
+        plan in plans(), parallel in any::<Option<bool>>(), stream in any::<bool>(), refused in proptest::collection::btree_set(0_usize..12, 0..3),
+    ) {
+        let expected: Vec<String> = (1..).zip(&plan).flat_map(|(step, s)| (0..s.actions.len()).map(move |sub| format!("{step:02}{sub:02}"))).collect();
+        let steps: Vec<Step> = plan.iter().cloned().chain([answer_step()]).collect();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let stage = Stage::oracle(script(steps), |_| {}).await;
+            let mut agent = stage.agent(&["read", "bash", "edit", "write", "capabilities"]);
+            agent.out.parallel_tool_calls = parallel;
+            agent.out.stream = stream;
+            let (mut done, mut seen) = (Vec::new(), 0);
+            let act = |call: &bench_wire::Call, tools: &mut Vec<serde_json::Value>| {
+                if call.name == "capabilities" {
+                    tools.push(tool("fd"));
+                    return "loaded".to_owned();
+                }
+                seen += 1;
+                // Only what has a fallback may be refused once.
+                if refused.contains(&seen) && ["read", "edit", "fd"].contains(&call.name.as_str()) {
+                    return "error: refused".to_owned();
+                }
+                done.push(call.id[6..10].to_owned());
+                "ok".to_owned()
+            };
+            let (turns, text) = agent.run(act).await.unwrap();
+            assert_eq!(text, "All done.");
+            if refused.is_empty() || parallel == Some(false) {
+                assert_eq!(done, expected, "{turns:?}");
+            } else {
+                // Together means in any order within the step.
+                done.sort();
+                assert_eq!(done, expected, "{turns:?}");
+            }
+            if parallel == Some(false) {
+                assert!(turns.iter().all(|calls| calls.len() == 1));
+            }
+            let recording = stage.finish().await.0;
+            let oracle = recording.oracle.unwrap();
+            assert_eq!(oracle.steps_played, oracle.steps);
+            assert_eq!(recording.totals.turns as usize, turns.len() + 1);
+        });
     }
 }

@@ -6,8 +6,8 @@ use bench_core::Sha256Hex;
 use bench_core::ledger::{FirstRequest, Load, TokenBasis, TokenizerIdentity, ToolEntry, TurnEntry, Usage};
 use bench_record::RequestClassTotals;
 
-use super::measure::saturating_u32;
-use super::{Answer, ChatFacts, Exchange, ToolSize};
+use super::walk::{Basis, Walk};
+use super::{Answer, ChatFacts, Exchange};
 use crate::classify::{RequestClass, TOOLS_CAME_LATER};
 use crate::recording::Totals;
 use crate::upstream::UsageSource;
@@ -82,165 +82,12 @@ pub(crate) fn compile(exchanges: &[Exchange], context: &LedgerContext<'_>) -> Le
     }
 }
 
-/// Whose numbers the tokens are: one for the whole attempt, since a sum of two kinds is no number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Basis {
-    Provider,
-    Json,
-}
-
-impl Basis {
-    fn of(exchanges: &[Exchange], source: UsageSource) -> Self {
-        let mut billed = billed(exchanges).peekable();
-        if source == UsageSource::LocalCount || billed.peek().is_none() {
-            return Self::Json;
-        }
-        let said = |answer: &Answer| answer.turn.as_ref().and_then(|turn| turn.usage);
-        let all = billed.all(|(_, _, answer)| {
-            said(answer).is_some_and(|usage| usage.input_tokens.is_some() && usage.output_tokens.is_some())
-        });
-        if all { Self::Provider } else { Self::Json }
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Provider => "provider",
-            Self::Json => "json",
-        }
-    }
-
-    /// Input and output tokens of a billed exchange.
-    fn tokens(self, chat: &ChatFacts, answer: &Answer) -> (u64, u64) {
-        let usage = answer.turn.as_ref().and_then(|turn| turn.usage).unwrap_or_default();
-        match (self, usage.input_tokens, usage.output_tokens) {
-            (Self::Provider, Some(input), Some(output)) => (input, output),
-            (Self::Provider | Self::Json, _, _) => (chat.body_tokens, answer.output_tokens),
-        }
-    }
-}
-
 /// Exchanges that cost something.
-fn billed(exchanges: &[Exchange]) -> impl Iterator<Item = (&Exchange, &ChatFacts, &Answer)> {
+pub(super) fn billed(exchanges: &[Exchange]) -> impl Iterator<Item = (&Exchange, &ChatFacts, &Answer)> {
     exchanges.iter().filter_map(|exchange| match (&exchange.chat, &exchange.answer) {
         (Some(chat), Some(answer)) if answer.is_billed() => Some((exchange, chat, answer)),
         _ => None,
     })
-}
-
-struct Walk<'a> {
-    basis: Basis,
-    context: &'a LedgerContext<'a>,
-    tools: Vec<ToolEntry>,
-    turns: Vec<TurnEntry>,
-    loads: Vec<Load>,
-    surface_changes: u64,
-    errors: u64,
-    surface: Option<Sha256Hex>,
-}
-
-impl<'a> Walk<'a> {
-    fn new(basis: Basis, context: &'a LedgerContext<'a>) -> Self {
-        let (tools, turns, loads) = (Vec::new(), Vec::new(), Vec::new());
-        Self { basis, context, tools, turns, loads, surface_changes: 0, errors: 0, surface: None }
-    }
-
-    fn exchange(&mut self, exchange: &Exchange) {
-        let Some(chat) = &exchange.chat else { return };
-        for result in chat.results.iter().filter(|result| result.refused) {
-            self.errors += 1;
-            let tool = self.tools.iter_mut().find(|tool| Some(&tool.name) == result.tool.as_ref());
-            if let Some(errors) = tool.and_then(|tool| tool.errors.as_mut()) {
-                *errors += 1;
-            }
-        }
-        if exchange.class != RequestClass::AgentTurn {
-            return;
-        }
-        self.offers(chat);
-        if let Some(answer) = exchange.answer.as_ref().filter(|answer| answer.is_billed()) {
-            self.turn(exchange, chat, answer);
-        }
-    }
-
-    fn offers(&mut self, chat: &ChatFacts) {
-        let turn = saturating_u32(self.turns.len() + 1);
-        if let Some(before) = self.surface.replace(chat.offer.sha256.clone()) {
-            self.surface_changes += u64::from(before != chat.offer.sha256);
-            self.load(&chat.new_tools, turn);
-        }
-        let errors = self.context.knows_errors.then_some(0);
-        self.tools.extend(chat.new_tools.iter().map(|tool| entry(tool, turn, errors)));
-    }
-
-    /// Tools that appear after the first request: one load per group, one for all without a group.
-    fn load(&mut self, new_tools: &[ToolSize], turn: u32) {
-        let start = self.loads.len();
-        for tool in new_tools {
-            let group = self.context.groups.get(&tool.name).cloned();
-            match self.loads[start..].iter_mut().find(|load| load.group == group) {
-                Some(load) => load.tools.push(tool.name.clone()),
-                None => self.loads.push(Load {
-                    group,
-                    tools: vec![tool.name.clone()],
-                    turn,
-                    first_call_turn: None,
-                    needed: false,
-                }),
-            }
-        }
-    }
-
-    fn turn(&mut self, exchange: &Exchange, chat: &ChatFacts, answer: &Answer) {
-        let turn = saturating_u32(self.turns.len() + 1);
-        let said = answer.turn.as_ref();
-        let calls: Vec<String> = said.iter().flat_map(|t| &t.calls).map(|call| call.name.clone()).collect();
-        for name in &calls {
-            if let Some(tool) = self.tools.iter_mut().find(|tool| tool.name == *name) {
-                tool.calls += 1;
-                tool.first_called_turn.get_or_insert(turn);
-            }
-        }
-        let (input_tokens, output_tokens) = self.basis.tokens(chat, answer);
-        self.turns.push(TurnEntry {
-            turn,
-            request: exchange.request,
-            input_tokens,
-            cached_input_tokens: said.and_then(|t| t.usage).and_then(|usage| usage.cached_input_tokens),
-            output_tokens,
-            tools_callable: chat.offer.callable,
-            surface_sha256: chat.offer.sha256.clone(),
-            calls,
-            wait_ms: exchange.waited.map_or(0.0, |(from, to)| crate::trace::rounded(to - from)),
-        });
-    }
-
-    fn mark_first_calls(&mut self) {
-        for load in &mut self.loads {
-            let first_calls = self.tools.iter().filter(|tool| load.tools.contains(&tool.name));
-            load.first_call_turn = first_calls.filter_map(|tool| tool.first_called_turn).min();
-            load.needed = load.first_call_turn.is_some();
-        }
-    }
-}
-
-fn entry(tool: &ToolSize, turn: u32, errors: Option<u32>) -> ToolEntry {
-    ToolEntry {
-        name: tool.name.clone(),
-        namespace: None,
-        kind: tool.kind.clone(),
-        exposure: "direct".to_owned(),
-        r#where: "tools".to_owned(),
-        description_bytes: tool.description.bytes,
-        description_tokens: tool.description.tokens,
-        schema_bytes: tool.schema.bytes,
-        schema_tokens: tool.schema.tokens,
-        bytes: tool.whole.bytes,
-        tokens: tool.whole.tokens,
-        calls: 0,
-        errors,
-        first_offered_turn: turn,
-        first_called_turn: None,
-    }
 }
 
 /// The first that carries tools; without any, the first agent turn.
@@ -358,3 +205,6 @@ fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     names.filter(|name| !name.is_empty() && seen.insert(name.clone())).collect()
 }
+
+#[cfg(test)]
+mod tests;

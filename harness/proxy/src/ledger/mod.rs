@@ -2,6 +2,7 @@
 
 mod compile;
 mod measure;
+mod walk;
 
 use std::sync::Arc;
 

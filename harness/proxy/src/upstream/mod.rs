@@ -118,7 +118,7 @@ pub struct OracleStep {
 #[error("{}: {}", ending.kind, ending.detail.as_deref().unwrap_or("no detail"))]
 pub struct UpstreamFault {
     /// How the attempt ends.
-    pub ending: Ending,
+    pub ending: Box<Ending>,
     /// Status of the last answer, where there was one.
     pub status: Option<u16>,
     /// Tries that failed, in order.
@@ -133,6 +133,6 @@ impl UpstreamFault {
 
     /// The attempt ends for another reason.
     pub fn ending(ending: Ending) -> Self {
-        Self { ending, status: None, retries: Vec::new() }
+        Self { ending: Box::new(ending), status: None, retries: Vec::new() }
     }
 }

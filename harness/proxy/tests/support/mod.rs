@@ -1,5 +1,5 @@
 //! A scripted agent and a small provider on loopback, for the tests of the recorder.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "each test file uses its own part")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,6 +22,8 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
+
+pub mod provider;
 
 pub const TOKEN: &str = "attempt-token-0001";
 

@@ -92,10 +92,8 @@ mod tests {
     #[test]
     fn faults_fall_on_steps_that_act() {
         for n in 0..100 {
-            match draw(ProfileKind::GivesUp, 1.0, &n.to_string()) {
-                Fault::GivesUp(step) => assert!((1..=5).contains(&step)),
-                other => panic!("{other:?}"),
-            }
+            let fault = draw(ProfileKind::GivesUp, 1.0, &n.to_string());
+            assert!(matches!(fault, Fault::GivesUp(1..=5)), "{fault:?}");
         }
         assert_eq!(draw(ProfileKind::Perfect, 1.0, "x"), Fault::None);
     }

@@ -1,0 +1,124 @@
+//! What a chat request tells beside its bytes: gathered under the lock as it is let in, since "new" means "in no earlier
+//! request of this attempt".
+
+use std::sync::Arc;
+
+use bench_core::Sha256Hex;
+use bench_wire::chat::ChatRequest;
+
+use crate::admission::Read;
+use crate::classify::{RequestClass, ToolsSeen};
+use crate::exchange::Arrival;
+use crate::ledger::{Body, ChatFacts, Offer, ToolResult, callable, first_request, tool_size};
+use crate::shared::{Shared, State};
+use crate::trace::TraceEvent;
+
+impl State {
+    pub(crate) fn trace_request(
+        &mut self,
+        shared: &Shared,
+        arrival: &Arrival,
+        (request, class, rule): (u32, &str, &str),
+        (model, body_tokens): (Option<&str>, Option<u64>),
+    ) {
+        let event = TraceEvent::Request {
+            request,
+            class,
+            rule,
+            method: arrival.method.as_str(),
+            path: &arrival.path,
+            model,
+            body_bytes: arrival.body.len() as u64,
+            body_tokens,
+        };
+        self.trace(shared.now_ms(), &event);
+    }
+
+    pub(crate) fn facts(
+        &mut self,
+        shared: &Shared,
+        arrival: &Arrival,
+        read: &Read,
+        (request, class, body_tokens): (u32, RequestClass, u64),
+    ) -> ChatFacts {
+        let chat = &read.chat;
+        let counter = &shared.spec.counter;
+        // The first request is the first with tools; until one comes, the first turn without is kept as well.
+        let may_be_first = match (chat.tools.is_empty(), self.tools_seen) {
+            (false, ToolsSeen::NotYet) => true,
+            (true, ToolsSeen::NotYet) => class == RequestClass::AgentTurn,
+            (_, ToolsSeen::Before) => false,
+        };
+        let body = Body { request, bytes: &arrival.body, tokens: body_tokens };
+        let first = may_be_first.then(|| first_request(counter, body, chat));
+        let new = chat.tools.iter().filter(|tool| self.offered.insert(tool.name.clone()));
+        let new_tools: Vec<_> = new.map(|tool| tool_size(counter, tool)).collect();
+        if self.tools_seen == ToolsSeen::Before && !new_tools.is_empty() {
+            self.trace_loads(shared, request, new_tools.iter().map(|tool| tool.name.clone()));
+        }
+        if !chat.tools.is_empty() {
+            self.tools_seen = ToolsSeen::Before;
+        }
+        ChatFacts {
+            model: chat.model.clone(),
+            body_tokens,
+            offer: self.offer_of(read),
+            new_tools,
+            first,
+            results: self.new_results(shared, request, chat),
+            semantic: read.semantic.clone(),
+        }
+    }
+
+    /// The offer of this request: the one of the turn before where nothing changed.
+    fn offer_of(&mut self, read: &Read) -> Arc<Offer> {
+        if let Some(before) = self.offer.as_ref().filter(|offer| offer.sha256 == read.tools_sha256) {
+            return Arc::clone(before);
+        }
+        let offer = Arc::new(Offer {
+            names: read.chat.tools.iter().map(|tool| tool.name.clone()).collect(),
+            callable: callable(&read.chat),
+            sha256: read.tools_sha256.clone(),
+        });
+        Arc::clone(self.offer.insert(offer))
+    }
+
+    fn trace_loads(&mut self, shared: &Shared, request: u32, tools: impl Iterator<Item = String>) {
+        let mut by_group: Vec<(Option<&str>, Vec<String>)> = Vec::new();
+        for tool in tools {
+            let group = shared.spec.groups.get(&tool).map(String::as_str);
+            match by_group.iter_mut().find(|(known, _)| *known == group) {
+                Some((_, tools)) => tools.push(tool),
+                None => by_group.push((group, vec![tool])),
+            }
+        }
+        for (group, tools) in &by_group {
+            self.trace(shared.now_ms(), &TraceEvent::Load { request, group: *group, tools });
+        }
+    }
+
+    /// Tool results that no earlier request carried.
+    fn new_results(&mut self, shared: &Shared, request: u32, chat: &ChatRequest) -> Vec<ToolResult> {
+        let prefixes = &shared.spec.error_prefixes;
+        let mut new = Vec::new();
+        for message in &chat.messages {
+            let Some(id) = message.call_id.as_ref().filter(|id| self.results.insert((*id).clone())) else {
+                continue;
+            };
+            let calls = chat.messages.iter().flat_map(|message| &message.calls);
+            let tool = calls.clone().find(|call| call.id == *id).map(|call| call.name.clone());
+            let refused = prefixes.iter().any(|prefix| message.text.starts_with(prefix.as_str()));
+            let event = TraceEvent::ToolResult {
+                request,
+                id,
+                tool: tool.as_deref(),
+                bytes: message.text.len() as u64,
+                sha256: Sha256Hex::of(&message.text),
+                refused: (!prefixes.is_empty()).then_some(refused),
+            };
+            self.trace(shared.now_ms(), &event);
+            new.push(ToolResult { tool, refused });
+        }
+        new
+    }
+}

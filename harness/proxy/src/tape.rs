@@ -1,0 +1,63 @@
+//! What has arrived of a response: its bytes, when each piece came, and the turn as far as it can be read.
+
+use bench_wire::TurnError;
+use bench_wire::chat::TurnReader;
+use bytes::Bytes;
+use hyper::body::Frame;
+use hyper::header::CONTENT_TYPE;
+use hyper::{HeaderMap, StatusCode};
+
+use crate::exchange::{BODY_CAP, Outcome};
+use crate::ledger::turn_tokens;
+use crate::shared::Shared;
+use crate::trace::rounded;
+
+/// What has arrived of a response.
+pub(crate) struct Tape {
+    status: StatusCode,
+    origin_ms: f64,
+    bytes: Vec<u8>,
+    frames: Vec<(f64, u64)>,
+    reader: TurnReader,
+}
+
+impl Tape {
+    pub(crate) fn new(status: StatusCode, headers: &HeaderMap, origin_ms: f64) -> Self {
+        let reader = TurnReader::new(headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()));
+        Self { status, origin_ms, bytes: Vec::new(), frames: Vec::new(), reader }
+    }
+
+    /// Keeps a piece; false when there is no room for it.
+    pub(crate) fn take(&mut self, frame: &Frame<Bytes>, now_ms: f64) -> bool {
+        let Some(data) = frame.data_ref() else { return true };
+        if self.bytes.len() + data.len() > BODY_CAP {
+            return false;
+        }
+        self.bytes.extend_from_slice(data);
+        self.frames.push((rounded(now_ms - self.origin_ms), self.bytes.len() as u64));
+        if self.status.is_success() {
+            self.reader.feed(data);
+        }
+        true
+    }
+
+    pub(crate) fn outcome(self, shared: &Shared, ended: bool) -> Outcome {
+        let (turn, readable) = match (self.status.is_success(), self.reader.finish()) {
+            (true, Ok(turn)) => (Some(turn), true),
+            (true, Err(TurnError::Incomplete { turn, .. })) => (Some(*turn), false),
+            (true, Err(TurnError::Refused { .. })) => (None, false),
+            (false, _) => (None, ended),
+        };
+        Outcome {
+            status: Some(self.status.as_u16()),
+            upstream_status: Some(self.status.as_u16()),
+            answered: true,
+            output_tokens: turn.as_ref().map(|turn| turn_tokens(&shared.spec.counter, turn)),
+            whole: readable,
+            turn,
+            frames: self.frames,
+            bytes: Some(self.bytes),
+            ..Outcome::default()
+        }
+    }
+}
