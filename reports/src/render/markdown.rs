@@ -33,11 +33,12 @@ pub fn markdown(analysis: &Analysis) -> String {
 
 /// The small result table for a README: the gates of every contrast, one line each.
 pub fn first_table_markdown(analysis: &Analysis) -> String {
+    let interval = format!("{} interval", level(1.0 - 2.0 * analysis.preflight.alpha));
     let mut table = Table::new(&[
         ("contrast", Align::Left),
         ("metric", Align::Left),
         ("ratio", Align::Right),
-        ("90 % interval", Align::Right),
+        (&interval, Align::Right),
         ("limit", Align::Right),
         ("pairs / tasks", Align::Right),
         ("decision", Align::Left),
@@ -48,9 +49,9 @@ pub fn first_table_markdown(analysis: &Analysis) -> String {
             let expected =
                 if negative_control_words(contrast).is_some() { " (negative control)" } else { "" };
             table.row([
-                format!("{} : {}", contrast.candidate, contrast.control),
+                format!("{} against {}", contrast.candidate, contrast.control),
                 metric_words(gate.metric),
-                shown.point,
+                point_with_kind(&shown),
                 shown.interval,
                 shown.limit,
                 shown.n,
@@ -125,11 +126,12 @@ fn contrast_section(text: &mut String, contrast: &ContrastSummary) {
         contrast.control,
         role_words(contrast.role)
     );
+    let interval = format!("{} interval", level(contrast.pass_difference.level));
     let mut table = Table::new(&[
         ("gate", Align::Left),
         ("metric", Align::Left),
         ("ratio", Align::Right),
-        ("interval", Align::Right),
+        (&interval, Align::Right),
         ("limit", Align::Right),
         ("pairs / tasks", Align::Right),
         ("decision", Align::Left),
@@ -140,7 +142,7 @@ fn contrast_section(text: &mut String, contrast: &ContrastSummary) {
         table.row([
             gate.id.clone(),
             metric_words(gate.metric),
-            shown.point,
+            point_with_kind(&shown),
             shown.interval,
             shown.limit,
             shown.n,
@@ -161,6 +163,10 @@ fn contrast_section(text: &mut String, contrast: &ContrastSummary) {
         );
     }
     let _ = writeln!(text, "- {}\n", mcnemar_sentence(contrast));
+}
+
+fn point_with_kind(shown: &estimate::Estimate) -> String {
+    if shown.of_means { format!("{} (means)", shown.point) } else { shown.point.clone() }
 }
 
 fn decision_words(gate: &GateOutcome) -> String {
@@ -187,18 +193,19 @@ fn cells_behind(text: &mut String, contrast: &ContrastSummary) {
 /// What is known of a metric that nothing decides on.
 pub(crate) fn not_gated_estimate(contrast: &ContrastSummary, metric: Metric) -> String {
     let scope = GateScope::TasksLikeThese;
-    let n = estimate::n_of(contrast, metric);
+    let (pairs, tasks) = estimate::n_of(contrast, metric);
+    let n = format!("{pairs} pairs on {tasks} tasks");
     if metric == Metric::PassRate {
         let (point, interval) = estimate::pass_difference(contrast, scope);
         return format!(
-            "difference {point}, {} interval {interval}, {n} pairs / tasks",
+            "difference {point}, {} interval {interval}, {n}",
             level(contrast.pass_difference.level)
         );
     }
     match contrast.metrics.get(&metric) {
         Some(comparison) => {
             let (point, interval) = estimate::ratio(comparison, scope);
-            format!("ratio {point}, {} interval {interval}, {n} pairs / tasks", level(comparison.level))
+            format!("ratio {point}, {} interval {interval}, {n}", level(comparison.level))
         }
         None => "unknown in every cell".to_owned(),
     }
@@ -231,7 +238,7 @@ pub(crate) fn arm_table(analysis: &Analysis) -> Table {
         ("first request", Align::Right),
         ("total tokens", Align::Right),
         ("turns", Align::Right),
-        ("tool calls", Align::Right),
+        ("calls", Align::Right),
         ("wall ms*", Align::Right),
     ]);
     for arm in &analysis.arms {

@@ -7,6 +7,8 @@ use crate::analysis::{Analysis, ContrastSummary, GateOutcome};
 /// A reason code in words; the code itself where this build does not know it.
 pub fn reason_in_words(code: &str) -> &str {
     match code {
+        "beyond_limit_for_tasks_like_these" => "beyond the limit for tasks like these",
+        "beyond_limit_on_these_tasks" => "beyond the limit on the tasks that were run",
         "interval_contains_limit" => "the interval contains the limit",
         "one_task" => "one task shows nothing about other tasks",
         "degenerate_variance" => "every task gave the same ratio though the metric is not deterministic",
@@ -71,6 +73,9 @@ pub(crate) fn reasons_and_remedy(gate: &GateOutcome) -> String {
 
 /// A metric's name for people.
 pub(crate) fn metric_words(metric: Metric) -> String {
+    if metric == Metric::FirstRequestTokens {
+        return "first request".to_owned();
+    }
     metric.key().replace('_', " ")
 }
 
