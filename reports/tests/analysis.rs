@@ -487,3 +487,81 @@ proptest! {
         prop_assert!(summary(&analysis, Style::default()).lines().all(|l| l.chars().count() <= 80));
     }
 }
+
+/// The lock as `bench-record` writes it, read back from its bytes.
+#[test]
+fn a_lock_as_written_is_read() {
+    use bench_core::experiment::{Arm, Contrast, Limits, ModelSettings, Profile, Rules, Upstream};
+    use bench_core::{
+        ArmId, ContrastId, ContrastRole, Factor, GateId, GateRule, GateScope, Margin, Sha256Hex, TaskId,
+    };
+    use bench_record::{AgentLock, ArmLock, HarnessIdentity, IsolationLock, Lock, SuiteLock};
+    let arm = |name: &str| Arm {
+        id: ArmId::new(name).unwrap(),
+        agent: bench_core::AgentId::new("reference").unwrap(),
+        surface: bench_core::SurfaceId::new(name).unwrap(),
+        command: Vec::new(),
+        model: "oracle".into(),
+        settings: ModelSettings::default(),
+        profile: Profile::default(),
+    };
+    let agent = AgentLock { name: arm("bare").agent, version: None, binary_sha256: None };
+    let task = |i: usize| TaskId::new(format!("t{i:02}")).unwrap();
+    let digest = Sha256Hex::of("x");
+    let contrast = ContrastId::new("gateway").unwrap();
+    let lock = Lock {
+        format_version: bench_record::FORMAT_VERSION,
+        experiment: "written".into(),
+        experiment_sha256: digest.clone(),
+        suites: vec![SuiteLock {
+            name: bench_core::SuiteId::new("suite").unwrap(),
+            sha256: digest.clone(),
+            tasks: (0..6).map(|i| (task(i), digest.clone())).collect(),
+        }],
+        tasks: (0..6).map(task).collect(),
+        skipped: Default::default(),
+        arms: ["bare", "gateway"].map(|name| ArmLock::of(&arm(name), agent.clone(), digest.clone())).into(),
+        contrasts: vec![Contrast {
+            id: contrast.clone(),
+            control: ArmId::new("bare").unwrap(),
+            candidate: ArmId::new("gateway").unwrap(),
+            factor: Factor::Surface,
+            role: ContrastRole::Gate,
+        }],
+        gates: vec![GateRule {
+            id: GateId::new("tokens").unwrap(),
+            metric: Metric::TotalTokens,
+            margin: Margin::RatioAtMost { limit: 1.25 },
+            contrasts: vec![contrast],
+            scope: GateScope::TheseTasks,
+        }],
+        metrics: Metric::ALL.into_iter().map(|m| (m.key().to_owned(), m.nature())).collect(),
+        exclusion_rules: Vec::new(),
+        rules: Rules::default(),
+        seed: 1,
+        repeats: 2,
+        schedule_sha256: digest.clone(),
+        limits: Limits::default(),
+        upstream: Upstream::Oracle,
+        tokenizer: support::tokenizer(),
+        isolation: IsolationLock { minimum: IsolationLevel::L1, level: IsolationLevel::L1 },
+        oracle: None,
+        harness: HarnessIdentity { version: "0.1.0".into(), revision: None },
+        kernel: "6.18.0".into(),
+        rules_sha256: digest.clone(),
+    }
+    .seal();
+    let read: Value = serde_json::from_slice(&serde_json::to_vec(&lock).unwrap()).unwrap();
+    let mut cells = Plan::new(6, 2, &["bare", "gateway"]).cells();
+    cells.iter_mut().for_each(|cell| cell.lock_sha256 = lock.sha256());
+    let analysis = analyse(&read, &cells).unwrap();
+    assert_eq!((analysis.overall.decision, analysis.exploratory.yes), (Decision::Pass, false));
+    assert!(markdown(&analysis).contains("PASS on these tasks"));
+}
+
+#[test]
+fn what_a_design_can_show_is_said_in_lines() {
+    let (plan, cells) = ablation();
+    let lines = bench_reports::preflight_lines(&analysed(&plan, &cells).preflight);
+    assert!(lines[0].contains("2.02") && lines[1].contains("-40.4 points"), "{lines:?}");
+}

@@ -8,8 +8,9 @@ use super::estimate::{self, grouped, level, p_value};
 use super::table::{Align, Table, escaped};
 use super::words::{
     metric_words, negative_control_words, plain, reason_in_words, reasons_and_remedy, role_words,
-    verdict_word,
+    verdict_word, why_not_gated,
 };
+use crate::analyse::MAIN_METRICS;
 use crate::analysis::{Analysis, ArmSummary, ContrastSummary, GateOutcome};
 
 /// Cells named behind a failed gate.
@@ -20,8 +21,9 @@ pub fn markdown(analysis: &Analysis) -> String {
     let mut text = String::new();
     head(&mut text, analysis);
     for contrast in &analysis.contrasts {
-        contrast_section(&mut text, contrast);
+        contrast_section(&mut text, analysis, contrast);
     }
+    not_gated_section(&mut text, analysis);
     text.push_str("## Arms\n\nMedians over cells of valid blocks.\n\n");
     text.push_str(&arm_table(analysis).markdown());
     text.push('\n');
@@ -117,7 +119,7 @@ pub(crate) fn counts(analysis: &Analysis) -> String {
     parts.join(" · ")
 }
 
-fn contrast_section(text: &mut String, contrast: &ContrastSummary) {
+fn contrast_section(text: &mut String, analysis: &Analysis, contrast: &ContrastSummary) {
     let _ = writeln!(
         text,
         "## {}: {} against {} ({})\n",
@@ -154,15 +156,29 @@ fn contrast_section(text: &mut String, contrast: &ContrastSummary) {
     }
     cells_behind(text, contrast);
     for entry in &contrast.not_gated {
-        let _ = writeln!(
-            text,
-            "- {} (not gated): {}. {}.",
-            metric_words(entry.metric),
-            not_gated_estimate(contrast, entry.metric),
-            capital(&escaped(&plain(&entry.why)))
-        );
+        // The reason stands once, in a section of its own, unless another contrast does decide on the metric.
+        let why = if why_not_gated(analysis, entry.metric).is_none() {
+            format!(" {}.", capital(&escaped(&plain(&entry.why))))
+        } else {
+            String::new()
+        };
+        let estimate = not_gated_estimate(contrast, entry.metric);
+        let _ = writeln!(text, "- {} (not gated): {estimate}.{why}", metric_words(entry.metric));
     }
     let _ = writeln!(text, "- {}\n", mcnemar_sentence(contrast));
+}
+
+fn not_gated_section(text: &mut String, analysis: &Analysis) {
+    let reasons: Vec<String> = MAIN_METRICS
+        .into_iter()
+        .filter_map(|metric| {
+            let why = why_not_gated(analysis, metric)?;
+            Some(format!("- {}: {}.", metric_words(metric), escaped(&plain(&why))))
+        })
+        .collect();
+    if !reasons.is_empty() {
+        let _ = writeln!(text, "## Not gated, and why\n\n{}\n", reasons.join("\n"));
+    }
 }
 
 fn point_with_kind(shown: &estimate::Estimate) -> String {

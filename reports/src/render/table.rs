@@ -105,12 +105,14 @@ fn cut(text: &str, width: usize) -> String {
     short
 }
 
-/// Text broken at spaces so that no line is longer than `width`, later lines indented.
+/// Text broken at spaces so that no line is longer than `width`, later lines indented; its own first indent stays.
 pub(crate) fn wrapped(text: &str, width: usize, indent: usize) -> String {
+    let words = text.trim_start_matches(' ');
+    let first = text.len() - words.len();
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
-    for word in text.split(' ') {
-        let start = if lines.is_empty() { 0 } else { indent };
+    for word in words.split(' ') {
+        let start = if lines.is_empty() { first } else { indent };
         if !line.is_empty() && start + length(&line) + 1 + length(word) > width {
             lines.push(std::mem::take(&mut line));
         }
@@ -121,7 +123,7 @@ pub(crate) fn wrapped(text: &str, width: usize, indent: usize) -> String {
     }
     lines.push(line);
     let gap = format!("\n{}", " ".repeat(indent));
-    format!("{}\n", lines.join(&gap))
+    format!("{}{}\n", " ".repeat(first), lines.join(&gap))
 }
 
 #[cfg(test)]
@@ -141,5 +143,6 @@ mod tests {
     fn long_text_is_broken_at_spaces() {
         let text = wrapped("one two three four", 9, 2);
         assert_eq!(text, "one two\n  three\n  four\n");
+        assert_eq!(wrapped(" one two", 5, 2), " one\n  two\n");
     }
 }

@@ -3,6 +3,7 @@
 use bench_core::{ContrastRole, Decision, Metric};
 
 use crate::analysis::{Analysis, ContrastSummary, GateOutcome};
+use crate::preflight::Preflight;
 
 /// A reason code in words; the code itself where this build does not know it.
 pub fn reason_in_words(code: &str) -> &str {
@@ -52,6 +53,42 @@ pub fn why_not_gated(analysis: &Analysis, metric: Metric) -> Option<String> {
         (None, Some(gate)) => reasons(gate),
         (None, None) => "no contrast compares it".to_owned(),
     })
+}
+
+/// What a design can and cannot show, one sentence a line (for `bench plan`).
+pub fn preflight_lines(preflight: &Preflight) -> Vec<String> {
+    let points = |bound: Option<f64>| match bound {
+        Some(bound) => format!("{:+.1} points", bound * 100.0),
+        None => "undefined".to_owned(),
+    };
+    let mut lines = vec![
+        format!(
+            "{} tasks × {} repeats: cost intervals use t = {}",
+            preflight.tasks,
+            preflight.repeats,
+            preflight.t_multiplier.map_or("undefined with one task".to_owned(), |t| format!("{t:.2}"))
+        ),
+        format!(
+            "pass rate, best lower limit if no pair differs: {} for tasks like these, {} on these tasks",
+            points(preflight.ni_lower_zero_discordance_random_tasks),
+            points(preflight.ni_lower_zero_discordance_these_tasks)
+        ),
+        format!(
+            "sign-flip over tasks: least one-sided p {:.2e}{}",
+            preflight.task_signflip_min_one_sided_p,
+            if preflight.task_signflip_can_reject { "" } else { ", so it can never reject" }
+        ),
+    ];
+    if !preflight.order_balanced_within_tasks {
+        lines.push(format!(
+            "{} repeats: order AB/BA cannot be balanced within a task, only over tasks",
+            preflight.repeats
+        ));
+    }
+    for entry in &preflight.cannot_pass {
+        lines.push(format!("gate {} cannot pass: {}; it may only FAIL", entry.gate, entry.why));
+    }
+    lines
 }
 
 /// A gate's reasons in words.
