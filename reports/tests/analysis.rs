@@ -565,3 +565,59 @@ fn what_a_design_can_show_is_said_in_lines() {
     let lines = bench_reports::preflight_lines(&analysed(&plan, &cells).preflight);
     assert!(lines[0].contains("2.02") && lines[1].contains("-40.4 points"), "{lines:?}");
 }
+
+/// A stochastic run with everything that can stay open: pass rate, cut-off cells, zeros, order.
+fn stochastic() -> (Plan, Vec<CellRecord>) {
+    let plan = Plan::new(6, 2, &["bare", "gateway"])
+        .upstream("openai-chat")
+        .contrast("gateway", "gate")
+        .pass_gate("pass", &["gateway"])
+        .ratio_gate("tokens", "total_tokens", &["gateway"])
+        .ratio_gate("turns", "turns", &["gateway"])
+        .ratio_gate("calls", "tool_calls", &["gateway"]);
+    let mut cells = plan.cells();
+    for (index, cell) in cells.iter_mut().enumerate() {
+        let wobble = (index as u64 * 7919) % 13;
+        cell.metrics.total_tokens = Some(4000 + 10 * wobble);
+        cell.metrics.tool_calls = Some(wobble % 3);
+        if index % 7 == 3 {
+            cell.ending = Ending::of(EndingKind::Timeout);
+            cell.verdict = Some(Verdict::Failed);
+        }
+    }
+    (plan, cells)
+}
+
+#[test]
+fn an_open_run_reads_like_this() {
+    let (plan, cells) = stochastic();
+    let analysis = analysed(&plan, &cells);
+    let text = summary(&analysis, Style::default());
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!("open_summary_80", text);
+    insta::assert_snapshot!("open_report_md", markdown(&analysis));
+}
+
+proptest! {
+    #[test]
+    fn names_of_tasks_change_nothing(rotation in 1usize..6) {
+        let (plan, cells) = stochastic();
+        let mut renamed_plan = plan;
+        let one = analysed(&renamed_plan, &cells);
+        renamed_plan.tasks.rotate_left(rotation);
+        let mut renamed = cells;
+        for cell in &mut renamed {
+            let index: usize = cell.task.as_str()[1..].parse().unwrap();
+            let name = format!("t{:02}", (index + rotation) % 6);
+            cell.task = bench_core::TaskId::new(&name).unwrap();
+            cell.cluster = name;
+        }
+        let other = analysed(&renamed_plan, &renamed);
+        prop_assert_eq!(&one.overall.reasons, &other.overall.reasons);
+        let (a, b) = (&one.contrasts[0], &other.contrasts[0]);
+        prop_assert_eq!(&a.mcnemar, &b.mcnemar);
+        let (x, y) = (&a.metrics[&Metric::TotalTokens], &b.metrics[&Metric::TotalTokens]);
+        prop_assert!((x.gmr.unwrap() - y.gmr.unwrap()).abs() < 1e-12);
+        prop_assert!((x.upper.unwrap() - y.upper.unwrap()).abs() < 1e-12);
+    }
+}

@@ -51,7 +51,9 @@ pub(crate) fn ratio(comparison: &MetricComparison, scope: GateScope) -> (String,
     if comparison.gmr.is_none() {
         // Zeros among the costs: the ratio of means, with Fieller's limits.
         let point = comparison.ratio_of_means.map_or(NONE.to_owned(), |r| format!("{r:.3}"));
-        return (point, interval(comparison.ratio_of_means_lower, comparison.ratio_of_means_upper));
+        let limits = comparison.ratio_of_means_lower.zip(comparison.ratio_of_means_upper);
+        let shown = limits.map_or("unbounded".to_owned(), |(l, u)| interval(Some(l), Some(u)));
+        return (point, shown);
     }
     let limits = match scope {
         GateScope::TasksLikeThese => (comparison.lower, comparison.upper),

@@ -165,6 +165,9 @@ fn contrast_section(text: &mut String, analysis: &Analysis, contrast: &ContrastS
         let estimate = not_gated_estimate(contrast, entry.metric);
         let _ = writeln!(text, "- {} (not gated): {estimate}.{why}", metric_words(entry.metric));
     }
+    if let Some(line) = bootstrap_line(contrast) {
+        let _ = writeln!(text, "- {line}");
+    }
     let _ = writeln!(text, "- {}\n", mcnemar_sentence(contrast));
 }
 
@@ -183,6 +186,26 @@ fn not_gated_section(text: &mut String, analysis: &Analysis) {
 
 fn point_with_kind(shown: &estimate::Estimate) -> String {
     if shown.of_means { format!("{} (means)", shown.point) } else { shown.point.clone() }
+}
+
+/// The bootstrap beside the t interval, for the metrics that gates look at.
+fn bootstrap_line(contrast: &ContrastSummary) -> Option<String> {
+    let mut reliable = true;
+    let mut parts: Vec<String> = Vec::new();
+    for gate in &contrast.gates {
+        let found = contrast.metrics.get(&gate.metric).and_then(|comparison| comparison.bootstrap.as_ref());
+        if let Some(bootstrap) = found {
+            reliable &= bootstrap.reliable;
+            parts.push(format!(
+                "{} {:.3} to {:.3}",
+                metric_words(gate.metric),
+                bootstrap.lower,
+                bootstrap.upper
+            ));
+        }
+    }
+    let label = if reliable { "never gating" } else { "never gating; too narrow below 12 tasks" };
+    (!parts.is_empty()).then(|| format!("bootstrap by task ({label}): {}.", parts.join(", ")))
 }
 
 fn decision_words(gate: &GateOutcome) -> String {
