@@ -599,6 +599,8 @@ fn an_open_run_reads_like_this() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
     #[test]
     fn names_of_tasks_change_nothing(rotation in 1usize..6) {
         let (plan, cells) = stochastic();
