@@ -7,6 +7,7 @@ use bench_core::{ContrastRole, Decision, Factor, GateScope, IsolationLevel, Metr
 use serde::{Deserialize, Serialize};
 
 use crate::preflight::Preflight;
+pub use crate::provenance::{CpuTotals, Provenance, Spent, Times};
 
 /// Version of `analysis.json`.
 pub const FORMAT_VERSION: u32 = 1;
@@ -450,64 +451,4 @@ pub struct Overall {
     pub reasons: Vec<String>,
     /// One sentence for people.
     pub sentence: String,
-}
-
-/// What differs between two runs of the same deterministic experiment.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Provenance {
-    /// When.
-    pub times: Times,
-    /// Machines, as digests.
-    pub hosts: Vec<String>,
-    /// Harness versions with revision.
-    pub versions: Vec<String>,
-    /// Kernel release, as locked.
-    pub kernel: Option<String>,
-    /// Hosts and models that answered.
-    pub upstream_hosts: Vec<String>,
-    /// Model ids as answered.
-    pub models_answered: Vec<String>,
-    /// Attempts that were stopped with the harness.
-    pub interruptions: u64,
-    /// What they had spent.
-    pub spent_by_interrupted: Spent,
-    /// Settled attempts that a later one replaced.
-    pub superseded: Spent,
-    /// Blocks that a later process continued.
-    pub blocks_split: u64,
-    /// Highest attempt number.
-    pub highest_attempt: u32,
-    /// CPU of cells that count, milliseconds.
-    pub cpu_ms: CpuTotals,
-}
-
-/// When.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Times {
-    /// Start of the first attempt, RFC 3339 UTC.
-    pub first_started_at: Option<String>,
-    /// End of the last.
-    pub last_ended_at: Option<String>,
-}
-
-/// What attempts spent that do not count.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent {
-    /// Attempts.
-    pub attempts: u64,
-    /// Of these, with unknown tokens.
-    pub unknown: u64,
-    /// Known tokens, input plus output.
-    pub total_tokens: u64,
-}
-
-/// CPU sums; null when no record knows.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct CpuTotals {
-    /// Agents' cells.
-    pub agent: Option<f64>,
-    /// Verifiers' cells.
-    pub verifier: Option<f64>,
-    /// The harness.
-    pub harness: Option<f64>,
 }

@@ -137,7 +137,8 @@ fn never_called(records: &[&CellRecord], tools: &[ToolSummary]) -> NeverCalled {
     };
     NeverCalled {
         tokens_total: records.iter().map(|record| carried(record)).sum(),
-        tokens_per_request: unused.iter().map(|tool| tool.tokens).sum(),
+        // An empty sum of floats is -0 in Rust.
+        tokens_per_request: unused.iter().fold(0.0, |sum, tool| sum + tool.tokens),
         tools: unused,
     }
 }

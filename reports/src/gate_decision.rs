@@ -131,6 +131,10 @@ fn judge_ratio(protocol: &Protocol, gate: &GateRule, limit: f64, pairs: &Pairs<'
         return Judgement::of(Decision::Inconclusive, "unknown_values");
     }
     let mut judgement = Judgement::from_tendency(cost_tendency(&costs, gate, limit, protocol));
+    if judgement.decision == Decision::Fail {
+        let random = costs.ratio.as_ref().map_or(Tendency::Broken, |r| ratio_tendency(r.limits, None, limit));
+        judgement.reasons = vec![fail_reason(random == Tendency::Broken)];
+    }
     let one_task = costs.clusters.len() < 2 && gate.scope == GateScope::TasksLikeThese;
     if one_task && judgement.decision != Decision::Fail {
         judgement.withdraw("one_task");
@@ -162,6 +166,11 @@ fn cost_tendency(costs: &Costs, gate: &GateRule, limit: f64, protocol: &Protocol
         GateScope::TasksLikeThese => ratio_tendency(ratio.limits, these, limit),
         GateScope::TheseTasks => ratio_tendency(these, these, limit),
     }
+}
+
+/// Which of the two scopes a FAIL is true in.
+fn fail_reason(for_tasks_like_these: bool) -> &'static str {
+    if for_tasks_like_these { "beyond_limit_for_tasks_like_these" } else { "beyond_limit_on_these_tasks" }
 }
 
 fn has_no_spread(costs: &Costs, limit: f64, alpha: f64) -> bool {
@@ -204,6 +213,10 @@ fn judge_pass_rate(protocol: &Protocol, gate: &GateRule, margin: f64, pairs: &Pa
     if result.clusters < 2 && gate.scope == GateScope::TasksLikeThese && judgement.decision != Decision::Fail
     {
         judgement.withdraw("one_task");
+    }
+    if judgement.decision == Decision::Fail {
+        let random = margin_tendency(result.limits, None, margin);
+        judgement.reasons = vec![fail_reason(random == Tendency::Broken)];
     }
     let inferior = result.these.is_some_and(|limits| limits.upper < 0.0);
     if judgement.decision == Decision::Inconclusive && inferior {

@@ -24,4 +24,4 @@ pub use analyse::analyse;
 pub use analysis::Analysis;
 pub use preflight::{CannotPass, Preflight, preflight};
 pub use protocol::AnalysisError;
-pub use render::{Style, first_table_markdown, markdown, summary, why_not_gated};
+pub use render::{Style, first_table_markdown, markdown, preflight_lines, summary, why_not_gated};

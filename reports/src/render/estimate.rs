@@ -12,8 +12,10 @@ pub(crate) struct Estimate {
     pub(crate) interval: String,
     /// Limit or margin.
     pub(crate) limit: String,
-    /// Pairs and tasks.
+    /// Pairs / tasks.
     pub(crate) n: String,
+    /// Is the point a ratio of means, since a cost is zero?
+    pub(crate) of_means: bool,
 }
 
 const NONE: &str = "–";
@@ -30,24 +32,28 @@ pub(crate) fn of_gate(contrast: &ContrastSummary, gate: &GateOutcome) -> Estimat
         (None, Some(margin)) => format!("> {:+.0} pp", -margin * 100.0),
         (None, None) => NONE.to_owned(),
     };
-    Estimate { point, interval, limit, n: n_of(contrast, gate.metric) }
+    let of_means = gate.margin.is_none()
+        && contrast.metrics.get(&gate.metric).is_some_and(|comparison| comparison.gmr.is_none());
+    let (pairs, tasks) = n_of(contrast, gate.metric);
+    Estimate { point, interval, limit, n: format!("{pairs} / {tasks}"), of_means }
 }
 
 /// Pairs and tasks of a metric.
-pub(crate) fn n_of(contrast: &ContrastSummary, metric: Metric) -> String {
-    let (pairs, tasks) = match contrast.metrics.get(&metric) {
+pub(crate) fn n_of(contrast: &ContrastSummary, metric: Metric) -> (u64, u64) {
+    match contrast.metrics.get(&metric) {
         Some(comparison) => (comparison.n_pairs, comparison.n_clusters),
         None => (contrast.pairs.n, contrast.pairs.clusters),
-    };
-    format!("{pairs} / {tasks}")
+    }
 }
 
 /// Ratio and interval in a scope.
 pub(crate) fn ratio(comparison: &MetricComparison, scope: GateScope) -> (String, String) {
     if comparison.gmr.is_none() {
         // Zeros among the costs: the ratio of means, with Fieller's limits.
-        let point = comparison.ratio_of_means.map_or(NONE.to_owned(), |r| format!("{r:.3} (means)"));
-        return (point, interval(comparison.ratio_of_means_lower, comparison.ratio_of_means_upper));
+        let point = comparison.ratio_of_means.map_or(NONE.to_owned(), |r| format!("{r:.3}"));
+        let limits = comparison.ratio_of_means_lower.zip(comparison.ratio_of_means_upper);
+        let shown = limits.map_or("unbounded".to_owned(), |(l, u)| interval(Some(l), Some(u)));
+        return (point, shown);
     }
     let limits = match scope {
         GateScope::TasksLikeThese => (comparison.lower, comparison.upper),

@@ -8,8 +8,9 @@ use super::estimate::{self, grouped, level, p_value};
 use super::table::{Align, Table, escaped};
 use super::words::{
     metric_words, negative_control_words, plain, reason_in_words, reasons_and_remedy, role_words,
-    verdict_word,
+    verdict_word, why_not_gated,
 };
+use crate::analyse::MAIN_METRICS;
 use crate::analysis::{Analysis, ArmSummary, ContrastSummary, GateOutcome};
 
 /// Cells named behind a failed gate.
@@ -20,8 +21,9 @@ pub fn markdown(analysis: &Analysis) -> String {
     let mut text = String::new();
     head(&mut text, analysis);
     for contrast in &analysis.contrasts {
-        contrast_section(&mut text, contrast);
+        contrast_section(&mut text, analysis, contrast);
     }
+    not_gated_section(&mut text, analysis);
     text.push_str("## Arms\n\nMedians over cells of valid blocks.\n\n");
     text.push_str(&arm_table(analysis).markdown());
     text.push('\n');
@@ -33,11 +35,12 @@ pub fn markdown(analysis: &Analysis) -> String {
 
 /// The small result table for a README: the gates of every contrast, one line each.
 pub fn first_table_markdown(analysis: &Analysis) -> String {
+    let interval = format!("{} interval", level(1.0 - 2.0 * analysis.preflight.alpha));
     let mut table = Table::new(&[
         ("contrast", Align::Left),
         ("metric", Align::Left),
         ("ratio", Align::Right),
-        ("90 % interval", Align::Right),
+        (&interval, Align::Right),
         ("limit", Align::Right),
         ("pairs / tasks", Align::Right),
         ("decision", Align::Left),
@@ -48,9 +51,9 @@ pub fn first_table_markdown(analysis: &Analysis) -> String {
             let expected =
                 if negative_control_words(contrast).is_some() { " (negative control)" } else { "" };
             table.row([
-                format!("{} : {}", contrast.candidate, contrast.control),
+                format!("{} against {}", contrast.candidate, contrast.control),
                 metric_words(gate.metric),
-                shown.point,
+                point_with_kind(&shown),
                 shown.interval,
                 shown.limit,
                 shown.n,
@@ -116,7 +119,7 @@ pub(crate) fn counts(analysis: &Analysis) -> String {
     parts.join(" · ")
 }
 
-fn contrast_section(text: &mut String, contrast: &ContrastSummary) {
+fn contrast_section(text: &mut String, analysis: &Analysis, contrast: &ContrastSummary) {
     let _ = writeln!(
         text,
         "## {}: {} against {} ({})\n",
@@ -125,11 +128,12 @@ fn contrast_section(text: &mut String, contrast: &ContrastSummary) {
         contrast.control,
         role_words(contrast.role)
     );
+    let interval = format!("{} interval", level(contrast.pass_difference.level));
     let mut table = Table::new(&[
         ("gate", Align::Left),
         ("metric", Align::Left),
         ("ratio", Align::Right),
-        ("interval", Align::Right),
+        (&interval, Align::Right),
         ("limit", Align::Right),
         ("pairs / tasks", Align::Right),
         ("decision", Align::Left),
@@ -140,7 +144,7 @@ fn contrast_section(text: &mut String, contrast: &ContrastSummary) {
         table.row([
             gate.id.clone(),
             metric_words(gate.metric),
-            shown.point,
+            point_with_kind(&shown),
             shown.interval,
             shown.limit,
             shown.n,
@@ -152,15 +156,56 @@ fn contrast_section(text: &mut String, contrast: &ContrastSummary) {
     }
     cells_behind(text, contrast);
     for entry in &contrast.not_gated {
-        let _ = writeln!(
-            text,
-            "- {} (not gated): {}. {}.",
-            metric_words(entry.metric),
-            not_gated_estimate(contrast, entry.metric),
-            capital(&escaped(&plain(&entry.why)))
-        );
+        // The reason stands once, in a section of its own, unless another contrast does decide on the metric.
+        let why = if why_not_gated(analysis, entry.metric).is_none() {
+            format!(" {}.", capital(&escaped(&plain(&entry.why))))
+        } else {
+            String::new()
+        };
+        let estimate = not_gated_estimate(contrast, entry.metric);
+        let _ = writeln!(text, "- {} (not gated): {estimate}.{why}", metric_words(entry.metric));
+    }
+    if let Some(line) = bootstrap_line(contrast) {
+        let _ = writeln!(text, "- {line}");
     }
     let _ = writeln!(text, "- {}\n", mcnemar_sentence(contrast));
+}
+
+fn not_gated_section(text: &mut String, analysis: &Analysis) {
+    let reasons: Vec<String> = MAIN_METRICS
+        .into_iter()
+        .filter_map(|metric| {
+            let why = why_not_gated(analysis, metric)?;
+            Some(format!("- {}: {}.", metric_words(metric), escaped(&plain(&why))))
+        })
+        .collect();
+    if !reasons.is_empty() {
+        let _ = writeln!(text, "## Not gated, and why\n\n{}\n", reasons.join("\n"));
+    }
+}
+
+fn point_with_kind(shown: &estimate::Estimate) -> String {
+    if shown.of_means { format!("{} (means)", shown.point) } else { shown.point.clone() }
+}
+
+/// The bootstrap beside the t interval, for the metrics that gates look at.
+fn bootstrap_line(contrast: &ContrastSummary) -> Option<String> {
+    let mut reliable = true;
+    let mut parts: Vec<String> = Vec::new();
+    for gate in &contrast.gates {
+        let found = contrast.metrics.get(&gate.metric).and_then(|comparison| comparison.bootstrap.as_ref());
+        if let Some(bootstrap) = found {
+            reliable &= bootstrap.reliable;
+            parts.push(format!(
+                "{} {:.3} to {:.3}",
+                metric_words(gate.metric),
+                bootstrap.lower,
+                bootstrap.upper
+            ));
+        }
+    }
+    let label = if reliable { "never gating" } else { "never gating; too narrow below 12 tasks" };
+    (!parts.is_empty()).then(|| format!("bootstrap by task ({label}): {}.", parts.join(", ")))
 }
 
 fn decision_words(gate: &GateOutcome) -> String {
@@ -187,18 +232,19 @@ fn cells_behind(text: &mut String, contrast: &ContrastSummary) {
 /// What is known of a metric that nothing decides on.
 pub(crate) fn not_gated_estimate(contrast: &ContrastSummary, metric: Metric) -> String {
     let scope = GateScope::TasksLikeThese;
-    let n = estimate::n_of(contrast, metric);
+    let (pairs, tasks) = estimate::n_of(contrast, metric);
+    let n = format!("{pairs} pairs on {tasks} tasks");
     if metric == Metric::PassRate {
         let (point, interval) = estimate::pass_difference(contrast, scope);
         return format!(
-            "difference {point}, {} interval {interval}, {n} pairs / tasks",
+            "difference {point}, {} interval {interval}, {n}",
             level(contrast.pass_difference.level)
         );
     }
     match contrast.metrics.get(&metric) {
         Some(comparison) => {
             let (point, interval) = estimate::ratio(comparison, scope);
-            format!("ratio {point}, {} interval {interval}, {n} pairs / tasks", level(comparison.level))
+            format!("ratio {point}, {} interval {interval}, {n}", level(comparison.level))
         }
         None => "unknown in every cell".to_owned(),
     }
@@ -231,7 +277,7 @@ pub(crate) fn arm_table(analysis: &Analysis) -> Table {
         ("first request", Align::Right),
         ("total tokens", Align::Right),
         ("turns", Align::Right),
-        ("tool calls", Align::Right),
+        ("calls", Align::Right),
         ("wall ms*", Align::Right),
     ]);
     for arm in &analysis.arms {

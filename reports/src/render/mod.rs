@@ -10,4 +10,4 @@ mod words;
 
 pub use markdown::{first_table_markdown, markdown};
 pub use summary::{Style, summary};
-pub use words::{reason_in_words, why_not_gated};
+pub use words::{preflight_lines, reason_in_words, why_not_gated};

@@ -29,7 +29,8 @@ impl Default for Style {
     }
 }
 
-/// The summary, ending with a newline. No line is wider than the style's width (40 at least).
+/// The summary, ending with a newline. Sentences are broken at the style's width (40 at
+/// least); numbers are never cut, so a table needs 80 columns.
 pub fn summary(analysis: &Analysis, style: Style) -> String {
     let width = style.width.max(40);
     let mut text = String::new();
@@ -73,10 +74,11 @@ fn contrast_block(text: &mut String, contrast: &ContrastSummary, width: usize) {
         role_words(contrast.role)
     );
     text.push_str(&wrapped(&title, width, 2));
+    let interval = format!("{} interval", estimate::level(contrast.pass_difference.level));
     let mut table = Table::new(&[
         ("metric", Align::Left),
         ("ratio", Align::Right),
-        ("90% interval", Align::Right),
+        (&interval, Align::Right),
         ("limit", Align::Right),
         ("n", Align::Right),
         ("decision", Align::Left),
@@ -98,6 +100,10 @@ fn contrast_block(text: &mut String, contrast: &ContrastSummary, width: usize) {
         text.push_str(&table.text(width));
     }
     for gate in &contrast.gates {
+        if estimate::of_gate(contrast, gate).of_means {
+            let words = format!("  {}: ratio of means, since a cost is zero", metric_words(gate.metric));
+            text.push_str(&wrapped(&words, width, 4));
+        }
         let remedy = reasons_and_remedy(gate);
         if !remedy.is_empty() {
             text.push_str(&wrapped(&format!("  {}: {remedy}", metric_words(gate.metric)), width, 4));

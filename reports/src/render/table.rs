@@ -2,6 +2,9 @@
 
 use super::words::plain;
 
+/// Characters of a name that stay, however narrow the terminal.
+const LEAST_NAME: usize = 8;
+
 /// How a column stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
@@ -12,14 +15,15 @@ pub(crate) enum Align {
 /// A table: heads with alignment, rows of the same length.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
-    heads: Vec<(&'static str, Align)>,
+    heads: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// An empty table.
-    pub(crate) fn new(heads: &[(&'static str, Align)]) -> Self {
-        Self { heads: heads.to_vec(), rows: Vec::new() }
+    pub(crate) fn new(heads: &[(&str, Align)]) -> Self {
+        let heads = heads.iter().map(|(head, align)| ((*head).to_owned(), *align)).collect();
+        Self { heads, rows: Vec::new() }
     }
 
     /// Adds a row.
@@ -37,7 +41,7 @@ impl Table {
         let line = |cells: &mut dyn Iterator<Item = String>| {
             format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
         };
-        let mut text = line(&mut self.heads.iter().map(|(head, _)| (*head).to_owned()));
+        let mut text = line(&mut self.heads.iter().map(|(head, _)| head.clone()));
         text.push_str(&line(&mut self.heads.iter().map(|(_, align)| match align {
             Align::Left => "---".to_owned(),
             Align::Right => "--:".to_owned(),
@@ -48,24 +52,19 @@ impl Table {
         text
     }
 
-    /// As text: columns aligned, two spaces between them, indented by two; the widest left column is cut with `…` where
-    /// a line would be longer than `width`.
+    /// As text: columns aligned, two spaces between them, indented by two; the first column is cut with
+    /// `…` where a line would be longer than `width` (numbers never are, so a narrow terminal may wrap).
     pub(crate) fn text(&self, width: usize) -> String {
         let mut widths: Vec<usize> = (0..self.heads.len())
             .map(|column| {
                 let cells = self.rows.iter().map(|row| length(&row[column]));
-                cells.chain([length(self.heads[column].0)]).max().unwrap_or(0)
+                cells.chain([length(&self.heads[column].0)]).max().unwrap_or(0)
             })
             .collect();
-        let total = |widths: &[usize]| widths.iter().sum::<usize>() + 2 * widths.len();
-        while total(&widths) > width {
-            let Some(widest) = (0..widths.len()).max_by_key(|&column| widths[column]) else { break };
-            if widths[widest] <= 8 {
-                break;
-            }
-            widths[widest] -= 1;
-        }
-        let heads: Vec<String> = self.heads.iter().map(|(head, _)| (*head).to_owned()).collect();
+        let total = widths.iter().sum::<usize>() + 2 * widths.len();
+        let first = widths[0];
+        widths[0] = first.saturating_sub(total.saturating_sub(width)).max(first.min(LEAST_NAME));
+        let heads: Vec<String> = self.heads.iter().map(|(head, _)| head.clone()).collect();
         let mut text = self.line(&heads, &widths);
         for row in &self.rows {
             text.push_str(&self.line(row, &widths));
@@ -106,12 +105,14 @@ fn cut(text: &str, width: usize) -> String {
     short
 }
 
-/// Text broken at spaces so that no line is longer than `width`, later lines indented.
+/// Text broken at spaces so that no line is longer than `width`, later lines indented; its own first indent stays.
 pub(crate) fn wrapped(text: &str, width: usize, indent: usize) -> String {
+    let words = text.trim_start_matches(' ');
+    let first = text.len() - words.len();
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
-    for word in text.split(' ') {
-        let start = if lines.is_empty() { 0 } else { indent };
+    for word in words.split(' ') {
+        let start = if lines.is_empty() { first } else { indent };
         if !line.is_empty() && start + length(&line) + 1 + length(word) > width {
             lines.push(std::mem::take(&mut line));
         }
@@ -122,7 +123,7 @@ pub(crate) fn wrapped(text: &str, width: usize, indent: usize) -> String {
     }
     lines.push(line);
     let gap = format!("\n{}", " ".repeat(indent));
-    format!("{}\n", lines.join(&gap))
+    format!("{}{}\n", " ".repeat(first), lines.join(&gap))
 }
 
 #[cfg(test)]
@@ -142,5 +143,6 @@ mod tests {
     fn long_text_is_broken_at_spaces() {
         let text = wrapped("one two three four", 9, 2);
         assert_eq!(text, "one two\n  three\n  four\n");
+        assert_eq!(wrapped(" one two", 5, 2), " one\n  two\n");
     }
 }

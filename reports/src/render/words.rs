@@ -3,10 +3,13 @@
 use bench_core::{ContrastRole, Decision, Metric};
 
 use crate::analysis::{Analysis, ContrastSummary, GateOutcome};
+use crate::preflight::Preflight;
 
 /// A reason code in words; the code itself where this build does not know it.
 pub fn reason_in_words(code: &str) -> &str {
     match code {
+        "beyond_limit_for_tasks_like_these" => "beyond the limit for tasks like these",
+        "beyond_limit_on_these_tasks" => "beyond the limit on the tasks that were run",
         "interval_contains_limit" => "the interval contains the limit",
         "one_task" => "one task shows nothing about other tasks",
         "degenerate_variance" => "every task gave the same ratio though the metric is not deterministic",
@@ -52,6 +55,42 @@ pub fn why_not_gated(analysis: &Analysis, metric: Metric) -> Option<String> {
     })
 }
 
+/// What a design can and cannot show, one sentence a line (for `bench plan`).
+pub fn preflight_lines(preflight: &Preflight) -> Vec<String> {
+    let points = |bound: Option<f64>| match bound {
+        Some(bound) => format!("{:+.1} points", bound * 100.0),
+        None => "undefined".to_owned(),
+    };
+    let mut lines = vec![
+        format!(
+            "{} tasks × {} repeats: cost intervals use t = {}",
+            preflight.tasks,
+            preflight.repeats,
+            preflight.t_multiplier.map_or("undefined with one task".to_owned(), |t| format!("{t:.2}"))
+        ),
+        format!(
+            "pass rate, best lower limit if no pair differs: {} for tasks like these, {} on these tasks",
+            points(preflight.ni_lower_zero_discordance_random_tasks),
+            points(preflight.ni_lower_zero_discordance_these_tasks)
+        ),
+        format!(
+            "sign-flip over tasks: least one-sided p {:.2e}{}",
+            preflight.task_signflip_min_one_sided_p,
+            if preflight.task_signflip_can_reject { "" } else { ", so it can never reject" }
+        ),
+    ];
+    if !preflight.order_balanced_within_tasks {
+        lines.push(format!(
+            "{} repeats: order AB/BA cannot be balanced within a task, only over tasks",
+            preflight.repeats
+        ));
+    }
+    for entry in &preflight.cannot_pass {
+        lines.push(format!("gate {} cannot pass: {}; it may only FAIL", entry.gate, entry.why));
+    }
+    lines
+}
+
 /// A gate's reasons in words.
 pub(crate) fn reasons(gate: &GateOutcome) -> String {
     gate.reasons.iter().map(|code| reason_in_words(code)).collect::<Vec<_>>().join("; ")
@@ -71,6 +110,9 @@ pub(crate) fn reasons_and_remedy(gate: &GateOutcome) -> String {
 
 /// A metric's name for people.
 pub(crate) fn metric_words(metric: Metric) -> String {
+    if metric == Metric::FirstRequestTokens {
+        return "first request".to_owned();
+    }
     metric.key().replace('_', " ")
 }
 

@@ -133,6 +133,19 @@ pub fn mainland_gart(table: OrderedDiscordance) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn swapping_the_arms_swaps_the_sides_and_keeps_the_rest(b in 0u64..200, c in 0u64..200) {
+            let (one, other) = (mcnemar(b, c), mcnemar(c, b));
+            prop_assert_eq!(one.exact_two_sided, other.exact_two_sided);
+            prop_assert_eq!(one.midp_two_sided, other.midp_two_sided);
+            prop_assert_eq!(one.exact_candidate_worse, other.exact_candidate_better);
+            prop_assert!(one.exact_two_sided > 0.0 && one.exact_two_sided <= 1.0);
+            prop_assert!(one.midp_two_sided <= one.exact_two_sided + 1e-12);
+        }
+    }
 
     #[test]
     fn the_seed_s_own_table() {
