@@ -263,6 +263,9 @@ fn explain(message: &str) -> String {
         (" f64", " a number"),
     ];
     let plain = message.replace('\n', ", ");
+    if let Some((value, _)) = plain.split_once(", expected struct ") {
+        return format!("{value}, expected a table");
+    }
     let kind = kinds.iter().find(|(kind, _)| plain.ends_with(&format!("expected{kind}")));
     match kind {
         Some((kind, words)) => format!("{}{words}", plain.trim_end_matches(kind)),

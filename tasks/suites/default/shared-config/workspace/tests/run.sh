@@ -9,7 +9,7 @@ fail() {
 }
 
 for service in api worker mailer; do
-    if sh bin/render.sh "$service" | cmp -s - "tests/expected/$service.txt"; then
+    if [ "$(sh bin/render.sh "$service")" = "$(cat "tests/expected/$service.txt")" ]; then
         echo "ok   settings of $service are unchanged"
     else
         fail "settings of $service differ from tests/expected/$service.txt"
