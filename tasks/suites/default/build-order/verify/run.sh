@@ -63,8 +63,7 @@ made() {
 }
 
 place diamond <<'END'
-all: top
-top: left right
+all: left right
 left: base
 right: base deep
 deep: left base
@@ -76,7 +75,6 @@ base
 left
 deep
 right
-top
 all
 END
 check diamond-each-once $?
@@ -86,7 +84,6 @@ building base
 building left
 building deep
 building right
-building top
 building all
 END
 check lines-of-progress $?

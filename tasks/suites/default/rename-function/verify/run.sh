@@ -47,7 +47,6 @@ printed() {
 }
 
 cat >"$scratch/in/x.conf" <<'END'
-zone=west
 host=h.example
 port=99
 note=a=b c
@@ -73,8 +72,8 @@ call read_setting "$scratch/in/none.conf" host
 [ $? -eq 1 ] && [ "$(cat "$scratch/err")" = "read_setting: cannot read $scratch/in/none.conf" ]
 check message-for-a-missing-file $?
 
-run sh -c 'conf_get_debug=1; . "$1" && read_setting "$2" zone' sh "$work/lib/settings.sh" "$conf"
-[ $? -eq 0 ] && [ "$(cat "$scratch/out")" = west ] && [ "$(cat "$scratch/err")" = "looking for zone in $conf" ]
+run sh -c 'conf_get_debug=1; . "$1" && read_setting "$2" port' sh "$work/lib/settings.sh" "$conf"
+[ $? -eq 0 ] && [ "$(cat "$scratch/out")" = 99 ] && [ "$(cat "$scratch/err")" = "looking for port in $conf" ]
 check debug-variable-kept $?
 
 call conf_get_all "$conf"
@@ -82,7 +81,6 @@ printed $? <<'END'
 host
 note
 port
-zone
 END
 check similar-function-kept $?
 
@@ -95,13 +93,12 @@ printed $? <<'END'
 host is h.example
 note is a=b c
 port is 99
-zone is west
 END
 check show-all $?
 
-run sh "$work/bin/show.sh" "$conf" zone
+run sh "$work/bin/show.sh" "$conf" port
 printed $? <<'END'
-west
+99
 END
 check show-one $?
 

@@ -84,14 +84,23 @@ service=mailer
 END
 check mailer-unchanged $?
 
-for key in log_format db_host region; do
-    [ "$(cat "$work"/conf/*.conf | grep -c "^$key=")" -eq 1 ] && grep -q "^$key=" "$work/conf/common.conf"
-    check "$key-written-once" $?
-done
-for key in log_level retry_limit; do
-    [ "$(cat "$work"/conf/*.conf | grep -c "^$key=")" -eq 2 ] && grep -q "^$key=" "$work/conf/common.conf"
-    check "$key-once-and-its-exception" $?
-done
+# Each shared key: how often in all files, how often in the shared one. Two of them have one exception.
+awk -F= '
+    { all[$1]++ }
+    FILENAME ~ /common\.conf$/ { shared[$1]++ }
+    END {
+        count = split("db_host log_format log_level region retry_limit", keys, " ")
+        for (i = 1; i <= count; i++) print keys[i], all[keys[i]] + 0, shared[keys[i]] + 0
+    }
+' "$work"/conf/*.conf >"$scratch/out"
+printed $? <<'END'
+db_host 1 1
+log_format 1 1
+log_level 2 1
+region 1 1
+retry_limit 2 1
+END
+check shared-settings-stand-once $?
 
 # The same script over other settings: a changed shared value, a new service, a value with "=" in it.
 mkdir "$scratch/in/conf" && cp -R "$work/bin" "$scratch/in/" || exit 2

@@ -17,7 +17,8 @@ for service in api worker mailer; do
 done
 
 for key in log_format db_host region; do
-    times=$(cat conf/*.conf | grep -c "^$key=")
+    set -- $(grep -h "^$key=" conf/*.conf)
+    times=$#
     if [ "$times" -eq 1 ]; then
         echo "ok   $key is written once"
     else
