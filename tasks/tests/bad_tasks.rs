@@ -1,5 +1,7 @@
 //! What a broken task is told: file, line, column and key where there are any, the value, and the remedy.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
+
 use std::fs;
 use std::path::Path;
 

@@ -1,6 +1,8 @@
 //! Proof of every shipped task, without any harness: the reference plan passes, the untouched workspace fails, each cheat
 //! fails; and the default suite is what the README says it is.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
+
 #[path = "support/play.rs"]
 mod play;
 
@@ -151,6 +153,42 @@ fn the_default_suite_is_ordinary_work_in_plain_shell() {
     let written =
         suite.tasks.iter().filter(|task| kinds(&load_plan(task).unwrap()).contains(&ActionKind::Write));
     assert!(written.count() >= 2);
+}
+
+/// Shell, coreutils, grep, sed and awk are what the suite may count on; these are the usual ones beyond.
+#[test]
+fn nothing_beyond_shell_and_coreutils_is_called() {
+    const BEYOND: [&str; 12] =
+        ["bash", "bc", "cmp", "diff", "find", "git", "jq", "make", "perl", "python", "python3", "xargs"];
+    let words = |text: &str| -> Vec<String> {
+        let code = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+        let is_word = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        code.flat_map(|line| line.split(|c| !is_word(c))).map(str::to_owned).collect()
+    };
+    for task in both() {
+        let mut texts = vec![std::fs::read_to_string(task.verify_dir().join("run.sh")).unwrap()];
+        let plans = load_cheats(&task).unwrap().into_values().chain([load_plan(&task).unwrap()]);
+        for action in plans.flat_map(|plan| plan.steps).flat_map(|step| step.actions) {
+            match action {
+                Action::Run { command } => texts.push(command),
+                Action::Write { path, content } if path.ends_with(".sh") => texts.push(content),
+                Action::Read { path, .. } if path.ends_with(".sh") => {
+                    texts.extend(std::fs::read_to_string(task.workspace_dir().join(path)));
+                }
+                Action::Read { .. }
+                | Action::Write { .. }
+                | Action::Edit { .. }
+                | Action::Search { .. }
+                | Action::Find { .. }
+                | Action::Answer { .. } => {}
+            }
+        }
+        let test = task.workspace_dir().join("tests/run.sh");
+        texts.extend(std::fs::read_to_string(test));
+        for word in texts.iter().flat_map(|text| words(text)) {
+            assert!(!BEYOND.contains(&word.as_str()), "{}: {word}", task.id);
+        }
+    }
 }
 
 #[test]

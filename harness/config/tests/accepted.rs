@@ -1,5 +1,7 @@
 //! Files that are accepted: the embedded ones, the examples, defaults, and what each key means.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
+
 #[path = "support/catalogue.rs"]
 mod catalogue;
 

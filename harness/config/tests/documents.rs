@@ -1,5 +1,7 @@
 //! The generated documents are those of the code. `BENCH_UPDATE_DOCS=1 cargo test -p bench-config` writes them anew.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
+
 use std::path::Path;
 
 fn compare(name: &str, generated: &str) {

@@ -1,5 +1,7 @@
 //! One table of files that are refused, with the exact text of the refusal.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
+
 #[path = "support/catalogue.rs"]
 mod catalogue;
 

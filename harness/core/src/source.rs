@@ -114,9 +114,20 @@ impl<'a> Source<'a> {
 
     fn wrong_shape(&self, error: &toml::de::Error) -> Problem {
         let message = explain(error.message());
-        match error.span() {
-            Some(span) => self.at(span, message),
-            None => Problem::of_file(self.file, message),
+        let missing = missing_field(error.message());
+        match (error.span(), missing) {
+            // The file itself has no header to point at: its span is the whole text, or empty.
+            (Some(span), Some(key)) if self.key_at(&span).is_none() || span.is_empty() => {
+                Problem::of_file(self.file, message).with_key(key)
+            }
+            (Some(span), Some(key)) => {
+                let mut problem = self.at(span, message);
+                let table = problem.key.take().unwrap_or_default();
+                problem.with_key(format!("{table}.{key}"))
+            }
+            (Some(span), None) => self.at(span, message),
+            (None, Some(key)) => Problem::of_file(self.file, message).with_key(key),
+            (None, None) => Problem::of_file(self.file, message),
         }
     }
 
@@ -242,20 +253,44 @@ fn explain(message: &str) -> String {
     if message.starts_with("unknown variant") && !words.is_empty() {
         return unknown("word", words[0], &rest());
     }
-    if message.starts_with("missing field") && !words.is_empty() {
-        return format!("the key `{}` is missing here: add it", words[0]);
+    if let Some(key) = missing_field(message) {
+        return format!("the key `{key}` is missing: add it");
     }
-    message.replace('\n', ", ")
+    let kinds = [
+        (" u16", " a whole number from 0 to 65535"),
+        (" u32", " a whole number from 0 to 4294967295"),
+        (" u64", " a whole number of at least 0"),
+        (" f64", " a number"),
+    ];
+    let plain = message.replace('\n', ", ");
+    if let Some((value, _)) = plain.split_once(", expected struct ") {
+        return format!("{value}, expected a table");
+    }
+    let kind = kinds.iter().find(|(kind, _)| plain.ends_with(&format!("expected{kind}")));
+    match kind {
+        Some((kind, words)) => format!("{}{words}", plain.trim_end_matches(kind)),
+        None => plain,
+    }
+}
+
+fn missing_field(message: &str) -> Option<&str> {
+    message.strip_prefix("missing field `")?.strip_suffix('`')
 }
 
 /// The message for a word that is not among the known ones: what kind, the value, the known ones, the likely one.
 pub fn unknown(kind: &str, value: &str, known: &[impl AsRef<str>]) -> String {
+    unknown_to(kind, value, "", known)
+}
+
+/// The same for words that belong to something: `owner` follows the value, for example "of agent `pi`".
+pub fn unknown_to(kind: &str, value: &str, owner: &str, known: &[impl AsRef<str>]) -> String {
+    let owner = if owner.is_empty() { String::new() } else { format!(" {owner}") };
     let list: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     let known =
         if list.is_empty() { "none is known".to_owned() } else { format!("known: {}", list.join(", ")) };
     match nearest(value, &list) {
-        Some(near) => format!("unknown {kind} `{value}`; did you mean `{near}`? ({known})"),
-        None => format!("unknown {kind} `{value}`; {known}"),
+        Some(near) => format!("unknown {kind} `{value}`{owner}; did you mean `{near}`? ({known})"),
+        None => format!("unknown {kind} `{value}`{owner}; {known}"),
     }
 }
 
@@ -264,9 +299,7 @@ pub fn nearest<'k>(value: &str, known: &[&'k str]) -> Option<&'k str> {
     known
         .iter()
         .map(|word| (strsim::damerau_levenshtein(&value.to_lowercase(), word), *word))
-        .filter(|(distance, word)| {
-            *distance * 3 <= word.len().max(3) || word.starts_with(value) && value.len() > 2
-        })
+        .filter(|(distance, word)| *distance * 3 <= word.len() || word.starts_with(value) && value.len() > 2)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, word)| word)
 }
@@ -315,7 +348,7 @@ mod tests {
     #[test]
     fn a_wrong_type_shows_the_line_and_the_key() {
         insta::assert_snapshot!(problems("seed = \"ä\"\narm = []\n"), @r#"
-        x.toml:1:8: seed: invalid type: string "ä", expected u32
+        x.toml:1:8: seed: invalid type: string "ä", expected a whole number from 0 to 4294967295
          1 | seed = "ä"
            |        ^^^
         "#);
@@ -324,7 +357,7 @@ mod tests {
     #[test]
     fn a_missing_key_is_reported_at_its_table() {
         insta::assert_snapshot!(problems("seed = 1\n\n[[arm]]\n"), @r#"
-        x.toml:3:1: arm: the key `name` is missing here: add it
+        x.toml:3:1: arm.name: the key `name` is missing: add it
          3 | [[arm]]
            | ^^^^^^^
         "#);

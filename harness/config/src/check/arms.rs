@@ -1,7 +1,7 @@
 //! Arms: agent, surface, command, model, settings and the oracle's profile.
 
 use bench_core::experiment::ProfileKind;
-use bench_core::source::unknown;
+use bench_core::source::{unknown, unknown_to};
 use bench_core::{AgentId, Arm, ArmId, Catalogue, ModelSettings, Profile, SurfaceId, Upstream};
 use toml::Spanned;
 
@@ -114,7 +114,7 @@ fn surface(
     if found.is_none() {
         findings.wrong(
             written.span(),
-            unknown(&format!("surface of agent `{agent}`"), written.get_ref(), &words),
+            unknown_to("surface", written.get_ref(), &format!("of agent `{agent}`"), &words),
         );
     }
     found.cloned()

@@ -9,7 +9,7 @@ mod upstream;
 
 use std::collections::BTreeSet;
 
-use bench_core::source::unknown;
+use bench_core::source::{unknown, unknown_to};
 use bench_core::{
     Catalogue, Experiment, ExperimentId, IsolationLevel, SuiteId, TaskId, TaskSelection, Upstream,
 };
@@ -97,9 +97,9 @@ fn tasks(
             }
             Some(task) => chosen.push(task.clone()),
             None => {
-                let kind = format!("task of suite `{suite}`");
+                let owner = format!("of suite `{suite}`");
                 let known: Vec<&str> = known.iter().map(TaskId::as_str).collect();
-                findings.wrong(written.span(), unknown(&kind, word, &known));
+                findings.wrong(written.span(), unknown_to("task", word, &owner, &known));
             }
         }
     }

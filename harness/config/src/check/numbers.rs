@@ -57,10 +57,8 @@ fn cap<T: Copy + Default + PartialEq>(
 ) -> Option<Option<T>> {
     let Some(written) = written else { return Some(None) };
     if *written.get_ref() == T::default() {
-        findings.wrong(
-            written.span(),
-            "0 would end every attempt at once: write at least 1, or leave the key out",
-        );
+        findings
+            .wrong(written.span(), "0 leaves nothing to work with: write at least 1, or leave the key out");
         return None;
     }
     Some(Some(*written.get_ref()))

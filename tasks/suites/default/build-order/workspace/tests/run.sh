@@ -20,7 +20,7 @@ sh build.sh > log.txt 2>&1
 report $? "build.sh succeeds"
 [ "$(grep -c '^building ' log.txt)" -eq 5 ]
 report $? "five targets are built"
-[ "$(sort log.txt | uniq -d | wc -l)" -eq 0 ]
+[ -z "$(sort log.txt | uniq -d)" ]
 report $? "none is built twice"
 grep -q '^FIELD NOTES begins here' out/site.txt 2>/dev/null
 report $? "the site has its text"

@@ -4,10 +4,12 @@ cd "$(dirname "$0")/.." || exit 1
 failures=0
 for sample in samples/*.txt; do
     name=${sample##*/}
-    if sh paginate.sh "$sample" | cmp -s - "tests/expected/$name"; then
+    found=$(sh paginate.sh "$sample")
+    if [ "$found" = "$(cat "tests/expected/$name")" ]; then
         echo "ok   $name"
     else
-        echo "FAIL $name: wanted $(grep -c '' "tests/expected/$name") lines, found $(sh paginate.sh "$sample" | grep -c '')"
+        echo "FAIL $name, found:"
+        echo "$found"
         failures=$((failures + 1))
     fi
 done

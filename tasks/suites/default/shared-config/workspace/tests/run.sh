@@ -9,7 +9,7 @@ fail() {
 }
 
 for service in api worker mailer; do
-    if sh bin/render.sh "$service" | cmp -s - "tests/expected/$service.txt"; then
+    if [ "$(sh bin/render.sh "$service")" = "$(cat "tests/expected/$service.txt")" ]; then
         echo "ok   settings of $service are unchanged"
     else
         fail "settings of $service differ from tests/expected/$service.txt"
@@ -17,7 +17,8 @@ for service in api worker mailer; do
 done
 
 for key in log_format db_host region; do
-    times=$(cat conf/*.conf | grep -c "^$key=")
+    set -- $(grep -h "^$key=" conf/*.conf)
+    times=$#
     if [ "$times" -eq 1 ]; then
         echo "ok   $key is written once"
     else

@@ -11,8 +11,8 @@ expect() { # NAME WANTED ARGUMENT...
         echo "ok   $name"
     else
         echo "FAIL $name"
-        echo "  wanted: $wanted" | head -n 3
-        echo "  found:  $found" | head -n 3
+        echo "  wanted: $wanted"
+        echo "  found:  $found"
         failures=$((failures + 1))
     fi
 }
@@ -36,6 +36,5 @@ expect "case ignored" "4 the
 3 cat" -i -n 2 tests/sample.txt
 expect "options together" "4 the" -in 1 tests/sample.txt
 refuse "count of zero" -n 0 tests/sample.txt
-refuse "unknown option" -x tests/sample.txt
 
 [ "$failures" -eq 0 ] && echo "all tests passed" || { echo "$failures failed"; exit 1; }
