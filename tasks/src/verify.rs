@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use bench_core::{Program, Task};
-use bench_isolation::{CellSpec, LaunchError, Launcher, Policy, Stop, Workspace};
+use bench_isolation::{CellExit, CellSpec, LaunchError, Launcher, Policy, Stop, Workspace};
 
 /// What the hidden check said.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +62,11 @@ pub struct VerifySite<'a> {
 ///
 /// Only the exit code makes the verdict; a line `check NAME failed` can take a pass away, never give one, since the
 /// code under test may print what it likes.
-pub async fn verify(launcher: &Launcher, task: &Task, site: &VerifySite<'_>) -> Result<Verification, VerifyFault> {
+pub async fn verify(
+    launcher: &Launcher,
+    task: &Task,
+    site: &VerifySite<'_>,
+) -> Result<Verification, VerifyFault> {
     let script = task.verify_dir().join("run.sh");
     let mut cell = launcher.launch(cell_spec(&script, task, site)).await?;
     let exit = cell.wait().await?;
@@ -70,7 +74,7 @@ pub async fn verify(launcher: &Launcher, task: &Task, site: &VerifySite<'_>) -> 
     let fault = |how: String| VerifyFault::Ended { path: script.clone(), how, stderr: last_lines(&stderr) };
     match exit.stopped_by {
         None => {}
-        Some(Stop::WallLimit) => return Err(fault(format!("its wall limit of {} ms", site.wall_ms))),
+        Some(Stop::WallLimit) => return Ok(too_slow(exit)),
         Some(Stop::OutputCap) => return Err(fault("its output cap".to_owned())),
         Some(Stop::Asked) => return Err(fault("a stop that was asked for".to_owned())),
     }
@@ -92,6 +96,21 @@ pub async fn verify(launcher: &Launcher, task: &Task, site: &VerifySite<'_>) -> 
     })
 }
 
+/// What hangs is what the agent left: a fault would hand it a way to make its own cell missing.
+fn too_slow(exit: CellExit) -> Verification {
+    let mut checks = read_checks(&exit.stdout.head);
+    checks.push(("within verify-wall-ms".to_owned(), false));
+    Verification {
+        passed: false,
+        checks,
+        exit_code: exit.exit_code,
+        wall_ms: exit.wall_ms,
+        cpu_ms: exit.cpu_ms,
+        stdout: exit.stdout.head,
+        stderr: exit.stderr.head,
+    }
+}
+
 fn cell_spec(script: &Path, task: &Task, site: &VerifySite<'_>) -> CellSpec {
     let workspace = site.workspace;
     let text = |path: &Path| path.to_string_lossy().into_owned();
@@ -100,6 +119,7 @@ fn cell_spec(script: &Path, task: &Task, site: &VerifySite<'_>) -> CellSpec {
         ("HOME".to_owned(), text(workspace.home())),
         ("TMPDIR".to_owned(), text(workspace.tmp())),
         ("LANG".to_owned(), "C.UTF-8".to_owned()),
+        ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
         ("BENCH_VERIFY_DIR".to_owned(), text(&task.verify_dir())),
     ]);
     CellSpec {
@@ -109,7 +129,11 @@ fn cell_spec(script: &Path, task: &Task, site: &VerifySite<'_>) -> CellSpec {
         cwd: workspace.root().to_owned(),
         policy: Policy {
             readable: vec![task.verify_dir()],
-            writable: vec![workspace.root().to_owned(), workspace.home().to_owned(), workspace.tmp().to_owned()],
+            writable: vec![
+                workspace.root().to_owned(),
+                workspace.home().to_owned(),
+                workspace.tmp().to_owned(),
+            ],
             connect_port: None,
             must_not_read: site.hidden.to_vec(),
         },
@@ -144,7 +168,8 @@ mod tests {
 
     #[test]
     fn only_whole_check_lines_count() {
-        let read = read_checks(b"check a passed\nnoise check b passed\ncheck two words failed\ncheck c maybe\n");
+        let read =
+            read_checks(b"check a passed\nnoise check b passed\ncheck two words failed\ncheck c maybe\n");
         assert_eq!(read, [("a".to_owned(), true), ("two words".to_owned(), false)]);
     }
 }

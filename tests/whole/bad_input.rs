@@ -23,7 +23,10 @@ fn an_unknown_arm_in_a_contrast_is_named() {
 
 #[test]
 fn an_unknown_metric_in_a_gate_is_named() {
-    refused(|t| t.replace("first_request_tokens", "first_request_token"), &["first_request_token", "first_request_tokens"]);
+    refused(
+        |t| t.replace("first_request_tokens", "first_request_token"),
+        &["first_request_token", "first_request_tokens"],
+    );
 }
 
 #[test]
@@ -50,11 +53,18 @@ fn a_file_that_is_not_there_names_itself_and_the_remedy() {
 fn a_task_without_a_verifier_is_refused() {
     let place = Workplace::new();
     let canary = "bench-canary-0000-no-verifier";
-    place.file("suites/lame/one/task.toml", &format!("format-version = 1\ntitle = \"One\"\ntrack = \"default\"\ncanary = \"{canary}\"\n"));
+    place.file(
+        "suites/lame/one/task.toml",
+        &format!("format-version = 1\ntitle = \"One\"\ntrack = \"default\"\ncanary = \"{canary}\"\n"),
+    );
     place.file("suites/lame/one/instruction.md", "Do it.\n");
     place.file("suites/lame/one/workspace/a.txt", "a\n");
-    place.file("suites/lame/one/oracle.toml", &format!("# {canary}\nformat-version = 1\n[[step]]\nanswer = \"done\"\n"));
-    let file = place.file("experiment.toml", &smoke_experiment("bad").replace("suite = \"smoke\"", "suite = \"lame\""));
+    place.file(
+        "suites/lame/one/oracle.toml",
+        &format!("# {canary}\nformat-version = 1\n[[step]]\nanswer = \"done\"\n"),
+    );
+    let file = place
+        .file("experiment.toml", &smoke_experiment("bad").replace("suite = \"smoke\"", "suite = \"lame\""));
     place.bench(&["run", &file, "--suites", "suites"]).exits(2).complains(&["one", "verify/run.sh"]);
 }
 
@@ -70,7 +80,8 @@ fn a_missing_key_variable_is_named_and_its_remedy() {
         return;
     }
     let place = Workplace::new();
-    let file = place.file("experiment.toml", &real_upstream("http://127.0.0.1:9/v1", "key-env = \"BENCH_TEST_ABSENT\""));
+    let file = place
+        .file("experiment.toml", &real_upstream("http://127.0.0.1:9/v1", "key-env = \"BENCH_TEST_ABSENT\""));
     place.bench(&["run", &file]).exits(2).complains(&["BENCH_TEST_ABSENT", "export"]);
 }
 

@@ -34,7 +34,10 @@ fn the_default_experiment_ends_green_and_says_what_it_does_not_show() {
 
     let first = &contrast(&analysis, "loaded-vs-bare")["metrics"]["first_request_tokens"];
     assert_eq!(first["gmr"], 1.0, "the extension is present and shows nothing");
-    assert!(contrast(&analysis, "gateway-vs-bare")["metrics"]["first_request_tokens"]["gmr"].as_f64() < Some(1.25));
+    assert!(
+        contrast(&analysis, "gateway-vs-bare")["metrics"]["first_request_tokens"]["gmr"].as_f64()
+            < Some(1.25)
+    );
     assert!(control["metrics"]["first_request_tokens"]["gmr"].as_f64() > Some(1.25));
 
     let report = place.read("run/report/report.md");

@@ -8,7 +8,19 @@ use crate::workplace::{Workplace, project, smoke_experiment, walls};
 fn help_names_every_command_and_the_exit_codes() {
     let place = Workplace::new();
     let help = place.bench(&["--help"]).exits(0).stdout;
-    for word in ["run", "plan", "surface", "report", "gate", "show", "verify", "init", "schema", "doctor", "Exit codes"] {
+    for word in [
+        "run",
+        "plan",
+        "surface",
+        "report",
+        "gate",
+        "show",
+        "verify",
+        "init",
+        "schema",
+        "doctor",
+        "Exit codes",
+    ] {
         assert!(help.contains(word), "{word} is missing from\n{help}");
     }
     assert!(!help.contains("sandbox-exec"), "hidden subcommands stay hidden");
@@ -62,14 +74,16 @@ fn surface_shows_every_arm_with_its_ratio() {
     }
     let place = Workplace::new();
     let json: Value = serde_json::from_str(&place.bench(&["surface", "--json"]).exits(0).stdout).unwrap();
-    let arm = |name: &str| json["arms"].as_array().unwrap().iter().find(|a| a["arm"] == name).unwrap().clone();
+    let arm =
+        |name: &str| json["arms"].as_array().unwrap().iter().find(|a| a["arm"] == name).unwrap().clone();
     assert_eq!(arm("bare")["tools"]["callable"], 4);
     assert_eq!(arm("loaded")["request"]["raw_sha256"], arm("bare")["request"]["raw_sha256"]);
     assert_eq!(arm("gateway")["tools"]["callable"], 5);
     assert_eq!(arm("entries")["tools"]["callable"], 11);
     assert!(arm("gateway")["ratio_to_control"].as_f64().unwrap() <= 1.25);
     assert!(arm("entries")["ratio_to_control"].as_f64().unwrap() > 1.25);
-    let names: Vec<Value> = arm("bare")["tool"].as_array().unwrap().iter().map(|t| t["name"].clone()).collect();
+    let names: Vec<Value> =
+        arm("bare")["tool"].as_array().unwrap().iter().map(|t| t["name"].clone()).collect();
     assert_eq!(names, ["read", "bash", "edit", "write"]);
     let table = place.bench(&["surface", "--arm", "bare"]).exits(0).stdout;
     assert!(table.contains("bare") && !table.contains("entries"), "{table}");
@@ -109,7 +123,10 @@ fn verify_proves_every_task_of_the_suites_shipped_here() {
     let place = Workplace::new();
     for suite in ["default", "smoke"] {
         let text = place.bench(&["verify", suite]).exits(0).stdout;
-        assert!(text.contains("reference plan passes") && text.contains("untouched workspace fails"), "{text}");
+        assert!(
+            text.contains("reference plan passes") && text.contains("untouched workspace fails"),
+            "{text}"
+        );
         assert!(!text.contains("BROKEN"), "{text}");
     }
 }
@@ -121,11 +138,17 @@ fn verify_finds_a_verifier_that_accepts_anything() {
     }
     let place = Workplace::new();
     let canary = "bench-canary-0000-accepts-anything";
-    place.file("suites/lame/one/task.toml", &format!("format-version = 1\ntitle = \"One\"\ntrack = \"default\"\ncanary = \"{canary}\"\n"));
+    place.file(
+        "suites/lame/one/task.toml",
+        &format!("format-version = 1\ntitle = \"One\"\ntrack = \"default\"\ncanary = \"{canary}\"\n"),
+    );
     place.file("suites/lame/one/instruction.md", "Do it.\n");
     place.file("suites/lame/one/workspace/a.txt", "a\n");
     place.file("suites/lame/one/verify/run.sh", &format!("# {canary}\nexit 0\n"));
-    place.file("suites/lame/one/oracle.toml", &format!("# {canary}\nformat-version = 1\n[[step]]\nanswer = \"done\"\n"));
+    place.file(
+        "suites/lame/one/oracle.toml",
+        &format!("# {canary}\nformat-version = 1\n[[step]]\nanswer = \"done\"\n"),
+    );
     let outcome = place.bench(&["verify", "lame", "--suites", "suites"]).exits(1);
     assert!(outcome.stdout.contains("BROKEN one: untouched workspace fails"), "{}", outcome.stdout);
 }

@@ -7,11 +7,17 @@ const CANARY: &str = "bench-canary-5d1f-hidden-test";
 
 fn suite(place: &Workplace) {
     let dir = "suites/hidden/one";
-    place.file(&format!("{dir}/task.toml"), &format!("format-version = 1\ntitle = \"One\"\ntrack = \"default\"\ncanary = \"{CANARY}\"\n"));
+    place.file(
+        &format!("{dir}/task.toml"),
+        &format!("format-version = 1\ntitle = \"One\"\ntrack = \"default\"\ncanary = \"{CANARY}\"\n"),
+    );
     place.file(&format!("{dir}/instruction.md"), "Look around.\n");
     place.file(&format!("{dir}/workspace/a.txt"), "a\n");
     place.file(&format!("{dir}/verify/run.sh"), &format!("# {CANARY}\nexit 1\n"));
-    place.file(&format!("{dir}/oracle.toml"), &format!("# {CANARY}\nformat-version = 1\n[[step]]\nanswer = \"done\"\n"));
+    place.file(
+        &format!("{dir}/oracle.toml"),
+        &format!("# {CANARY}\nformat-version = 1\n[[step]]\nanswer = \"done\"\n"),
+    );
 }
 
 fn command_experiment(script: &str) -> String {
@@ -54,9 +60,13 @@ fn the_binary_itself_holds_no_answer_of_the_suites_shipped_here() {
     for suite in std::fs::read_dir(suites).unwrap() {
         for task in std::fs::read_dir(suite.unwrap().path()).unwrap() {
             let Ok(text) = std::fs::read_to_string(task.unwrap().path().join("task.toml")) else { continue };
-            let canary = text.lines().find_map(|line| line.strip_prefix("canary = \"")).unwrap().trim_end_matches('"');
+            let canary =
+                text.lines().find_map(|line| line.strip_prefix("canary = \"")).unwrap().trim_end_matches('"');
             canaries += 1;
-            assert!(!image.windows(canary.len()).any(|w| w == canary.as_bytes()), "{canary} is in the binary");
+            assert!(
+                !image.windows(canary.len()).any(|w| w == canary.as_bytes()),
+                "{canary} is in the binary"
+            );
         }
     }
     assert!(canaries >= 6);

@@ -8,7 +8,10 @@ use crate::workplace::{Workplace, walls};
 fn small_suite(place: &Workplace, verifier: &str) {
     let canary = "bench-canary-0000-order-test";
     let dir = "suites/small/one";
-    place.file(&format!("{dir}/task.toml"), &format!("format-version = 1\ntitle = \"One\"\ntrack = \"default\"\ncanary = \"{canary}\"\n"));
+    place.file(
+        &format!("{dir}/task.toml"),
+        &format!("format-version = 1\ntitle = \"One\"\ntrack = \"default\"\ncanary = \"{canary}\"\n"),
+    );
     place.file(&format!("{dir}/instruction.md"), "Write done.\n");
     place.file(&format!("{dir}/workspace/a.txt"), "a\n");
     place.file(&format!("{dir}/verify/run.sh"), &format!("# {canary}\n{verifier}\n"));
@@ -27,7 +30,9 @@ fn one_arm(agent: &str) -> String {
 /// Runs it and returns the events as words.
 fn words(place: &Workplace, experiment: &str, code: i32) -> Vec<String> {
     let file = place.file("experiment.toml", experiment);
-    place.bench(&["run", &file, "-q", "-o", "run", "--suites", "suites", "--events", "events.jsonl"]).exits(code);
+    place
+        .bench(&["run", &file, "-q", "-o", "run", "--suites", "suites", "--events", "events.jsonl"])
+        .exits(code);
     place
         .read("events.jsonl")
         .lines()
@@ -73,7 +78,8 @@ fn an_agent_that_never_asks_the_model_counts_as_failed_and_is_not_verified() {
     }
     let place = Workplace::new();
     small_suite(&place, "exit 0");
-    let agent = "agent = \"command\"\nsurface = \"as-is\"\ncommand = [\"/bin/sh\", \"-c\", \"touch done.txt\"]";
+    let agent =
+        "agent = \"command\"\nsurface = \"as-is\"\ncommand = [\"/bin/sh\", \"-c\", \"touch done.txt\"]";
     assert_eq!(
         words(&place, &one_arm(agent), 0),
         [
@@ -96,7 +102,8 @@ fn a_verifier_that_cannot_speak_repeats_its_block_once() {
     let place = Workplace::new();
     small_suite(&place, "exit 3");
     let seen = words(&place, &one_arm("surface = \"bare\""), 4);
-    let settled: Vec<&String> = seen.iter().filter(|w| w.starts_with("settled") || w.starts_with("block")).collect();
+    let settled: Vec<&String> =
+        seen.iter().filter(|w| w.starts_with("settled") || w.starts_with("block")).collect();
     assert_eq!(settled, ["settled harness_fault", "block_repeated harness_fault", "settled harness_fault"]);
     let blame: Vec<Value> = place.records("run").iter().map(|r| r["ending"]["blame"].clone()).collect();
     assert_eq!(blame, ["verifier", "verifier"]);

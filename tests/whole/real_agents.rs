@@ -48,7 +48,8 @@ fn pi_completes_every_default_task_under_both_surfaces() {
         assert_eq!(first["tools"]["callable"], tools, "{cell}");
         assert_eq!(first["tools"]["bytes"], bytes, "{cell}: the size measured for pi 1.6.0");
         assert_eq!(first["tools"]["tokens"], tokens, "{cell}");
-        let through_bash: Vec<&Value> = record["oracle"]["substitutions"].as_array().unwrap().iter().collect();
+        let through_bash: Vec<&Value> =
+            record["oracle"]["substitutions"].as_array().unwrap().iter().collect();
         assert!(through_bash.is_empty(), "{cell}: {through_bash:?}");
     }
 }

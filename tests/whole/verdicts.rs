@@ -56,7 +56,9 @@ fn an_arm_that_gives_up_fails_the_pass_rate() {
         "metric = \"pass_rate\"\nmargin = 0.10",
         "gate",
     );
-    let Some((place, analysis)) = decided("an_arm_that_gives_up_fails_the_pass_rate", &text, 1) else { return };
+    let Some((place, analysis)) = decided("an_arm_that_gives_up_fails_the_pass_rate", &text, 1) else {
+        return;
+    };
     assert_eq!(analysis["overall"]["decision"], "FAIL");
     let mcnemar = &analysis["contrasts"][0]["mcnemar"];
     assert!(mcnemar["exact_p"].as_f64().unwrap() < 0.001, "{mcnemar}");

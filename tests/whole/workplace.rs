@@ -69,7 +69,10 @@ impl Workplace {
 
     /// Records of a journal.
     pub(crate) fn records(&self, run: &str) -> Vec<Value> {
-        self.read(&format!("{run}/journal.jsonl")).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        self.read(&format!("{run}/journal.jsonl"))
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 }
 
@@ -107,7 +110,8 @@ pub(crate) fn project() -> PathBuf {
 /// Does this kernel have Landlock? Says so when not, with the name of what is skipped.
 pub(crate) fn walls(test: &str) -> bool {
     // SAFETY: a query of the ABI version (flag 1) takes no pointer.
-    let abi = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0usize, 1u32) };
+    let abi =
+        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0usize, 1u32) };
     if abi < 1 {
         eprintln!("SKIPPED {test}: this kernel has no Landlock, so no wall can be put up");
     }

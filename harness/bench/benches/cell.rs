@@ -59,7 +59,10 @@ fn main() {
 fn write_suite(root: &Path) {
     let task = root.join("suites/trivial/one");
     for (name, text) in [
-        ("task.toml", format!("format-version = 1\ntitle = \"One\"\ntrack = \"default\"\ncanary = \"{CANARY}\"\n")),
+        (
+            "task.toml",
+            format!("format-version = 1\ntitle = \"One\"\ntrack = \"default\"\ncanary = \"{CANARY}\"\n"),
+        ),
         ("instruction.md", "Write done.\n".to_owned()),
         ("oracle.toml", format!("# {CANARY}\nformat-version = 1\n[[step]]\nanswer = \"done\"\n")),
         ("verify/run.sh", format!("# {CANARY}\n{VERIFIER}\n")),

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use bench_core::Sha256Hex;
-use bench_core::ledger::TokenizerIdentity;
 use bench_record::HarnessIdentity;
 
 /// Programs that cells find; nothing of the caller's own PATH leaks in.
@@ -20,7 +19,8 @@ pub(crate) fn harness() -> HarnessIdentity {
 
 /// Kernel release, or `unknown`.
 pub(crate) fn kernel() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/osrelease").map_or_else(|_| "unknown".to_owned(), |s| s.trim().to_owned())
+    std::fs::read_to_string("/proc/sys/kernel/osrelease")
+        .map_or_else(|_| "unknown".to_owned(), |s| s.trim().to_owned())
 }
 
 /// A digest that stands for this machine and does not reveal its name.
@@ -91,21 +91,13 @@ pub(crate) fn key(variable: &str) -> Option<String> {
     std::env::var(variable).ok().filter(|key| !key.is_empty())
 }
 
-/// Who counts, in the form that records keep.
-pub(crate) fn tokenizer_identity(counter: &bench_proxy::Counter) -> TokenizerIdentity {
-    let identity = counter.identity();
-    TokenizerIdentity {
-        name: identity.name.to_owned(),
-        package: identity.package.to_owned(),
-        version: identity.version.to_owned(),
-        vocabulary_sha256: Sha256Hex::parse(&identity.vocabulary_sha256)
-            .unwrap_or_else(|| Sha256Hex::of(&identity.vocabulary_sha256)),
-    }
-}
-
 /// Columns of the terminal; 80 where there is none.
 pub(crate) fn columns() -> usize {
-    std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).filter(|c| (40..=400).contains(c)).unwrap_or(80)
+    std::env::var("COLUMNS")
+        .ok()
+        .and_then(|c| c.parse().ok())
+        .filter(|c| (40..=400).contains(c))
+        .unwrap_or(80)
 }
 
 /// May output be coloured?

@@ -35,7 +35,10 @@ pub(crate) fn require_isolation(plan: &RunPlan) -> Result<(), Failure> {
         return Ok(());
     }
     let remedy = reachable.remedy.unwrap_or_else(|| {
-        format!("set `min-isolation = \"{}\"` in the experiment file if that is enough for you", reachable.level)
+        format!(
+            "set `min-isolation = \"{}\"` in the experiment file if that is enough for you",
+            reachable.level
+        )
     });
     fail(
         Exit::Isolation,
@@ -56,10 +59,9 @@ impl Means {
         let slots = Slots::open(&source.state_dir).or_exit(Exit::Usage)?;
         let oracle = OracleBook::new();
         let upstream = match &plan.experiment.upstream {
-            UpstreamRule::Oracle => UpstreamMeans::Oracle(Arc::new(OracleUpstream::new(
-                oracle.clone(),
-                source.counter.clone(),
-            ))),
+            UpstreamRule::Oracle => {
+                UpstreamMeans::Oracle(Arc::new(OracleUpstream::new(oracle.clone(), source.counter.clone())))
+            }
             UpstreamRule::OpenaiChat { base_url, key_env } => {
                 let key = key_env.as_deref().map(read_key).transpose()?;
                 let policy = RetryPolicy::default();
@@ -72,7 +74,12 @@ impl Means {
     }
 
     /// Inside the runtime: the launcher answers, the upstream is reachable.
-    pub(crate) async fn attach(self, source: &Source, run_dir: RunDir, events: Events) -> Result<Harness, Failure> {
+    pub(crate) async fn attach(
+        self,
+        source: &Source,
+        run_dir: RunDir,
+        events: Events,
+    ) -> Result<Harness, Failure> {
         let launcher = self.seed.attach().or_exit(Exit::Environment)?;
         let upstream: Arc<dyn Upstream> = match self.upstream {
             UpstreamMeans::Oracle(oracle) => oracle,
@@ -96,7 +103,11 @@ impl Means {
 
 /// The runtime: two workers, since the hot path is one recorder and one cell per block in flight.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().or_exit(Exit::Environment)
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .or_exit(Exit::Environment)
 }
 
 fn read_key(variable: &str) -> Result<String, Failure> {

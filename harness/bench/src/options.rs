@@ -6,7 +6,12 @@ use clap::{Args, Parser, Subcommand};
 
 /// Does this tool surface cost more than it is worth, for this model, on these tasks?
 #[derive(Debug, Parser)]
-#[command(name = "bench", version, max_term_width = 100, after_help = "Exit codes: 0 every gate passed, 1 a gate failed, 2 usage, 3 inconclusive, 4 invalid run, 5 isolation not enforceable, 6 stale page, 7 environment, 70 our fault, 130 interrupted. See docs/exit-codes.md.")]
+#[command(
+    name = "bench",
+    version,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 every gate passed, 1 a gate failed, 2 usage, 3 inconclusive, 4 invalid run, 5 isolation not enforceable, 6 stale page, 7 environment, 70 our fault, 130 interrupted. See docs/exit-codes.md."
+)]
 pub(crate) struct Options {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -16,19 +21,25 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Plan, run what the journal does not hold yet, report, exit by verdict.
-    #[command(after_help = "Examples:\n  bench run                          the built-in four-arm ablation, no key, no network\n  bench run examples/red-gate.toml   a red gate, exit code 1\n  bench run my.toml --new            another run, even if one is unfinished")]
+    #[command(
+        after_help = "Examples:\n  bench run                          the built-in four-arm ablation, no key, no network\n  bench run examples/red-gate.toml   a red gate, exit code 1\n  bench run my.toml --new            another run, even if one is unfinished"
+    )]
     Run(RunOptions),
     /// What would run, in which order, and what the design can and cannot show. Runs nothing.
     Plan(PlanOptions),
     /// First-request surface per arm: tools, tokens per tool, system text, whole body.
-    #[command(after_help = "Examples:\n  bench surface                 the built-in arms as a table\n  bench surface my.toml --json  for other programs (docs/formats/surface.md)")]
+    #[command(
+        after_help = "Examples:\n  bench surface                 the built-in arms as a table\n  bench surface my.toml --json  for other programs (docs/formats/surface.md)"
+    )]
     Surface(SurfaceOptions),
     /// Everything again from the journal alone.
     Report(ReportOptions),
     /// The same, exit by verdict.
     Gate(GateOptions),
     /// One run or one cell, readable in the terminal.
-    #[command(after_help = "Examples:\n  bench show runs/X\n  bench show runs/X fix-report/r01/bare\n  bench show runs/X fix-report/r01/bare --why\n  bench show runs/X fix-report/r01/bare --request 1 --raw")]
+    #[command(
+        after_help = "Examples:\n  bench show runs/X\n  bench show runs/X fix-report/r01/bare\n  bench show runs/X fix-report/r01/bare --why\n  bench show runs/X fix-report/r01/bare --request 1 --raw"
+    )]
     Show(ShowOptions),
     /// Each task: reference plan passes, untouched workspace fails, declared cheats fail.
     Verify(VerifyOptions),

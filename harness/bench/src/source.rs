@@ -54,7 +54,8 @@ impl ExperimentText {
 impl Source {
     /// Reads and resolves. Warnings go to standard error.
     pub(crate) fn open(source: ExperimentText, places: &PlaceOptions) -> Result<Self, Failure> {
-        let catalog = Catalog::builtin(Some(front::agents_dir(places.agents_dir.as_deref()))).or_exit(Exit::Ours)?;
+        let catalog =
+            Catalog::builtin(Some(front::agents_dir(places.agents_dir.as_deref()))).or_exit(Exit::Ours)?;
         let suites = list_suites(&front::suite_roots(&places.suites));
         let catalogue = names(&catalog, &suites);
         let loaded = bench_config::load(&source.text, &source.name, &catalogue).or_exit(Exit::Usage)?;
@@ -68,7 +69,12 @@ impl Source {
         let site = site(&counter);
         let plan =
             bench_runner::prepare(experiment, &source.text, &suite, &catalog, site).or_exit(Exit::Usage)?;
-        Ok(Self { plan, text: source.text, counter, state_dir: front::state_dir(places.state_dir.as_deref()) })
+        Ok(Self {
+            plan,
+            text: source.text,
+            counter,
+            state_dir: front::state_dir(places.state_dir.as_deref()),
+        })
     }
 
     /// The checked experiment.
@@ -78,7 +84,10 @@ impl Source {
 }
 
 /// The folder of a suite.
-pub(crate) fn suite_dir<'a>(suites: &'a BTreeMap<SuiteId, PathBuf>, wanted: &SuiteId) -> Result<&'a Path, Failure> {
+pub(crate) fn suite_dir<'a>(
+    suites: &'a BTreeMap<SuiteId, PathBuf>,
+    wanted: &SuiteId,
+) -> Result<&'a Path, Failure> {
     match suites.get(wanted) {
         Some(dir) => Ok(dir),
         None => fail(
@@ -106,7 +115,7 @@ fn site(counter: &Counter) -> Site {
         host_id: front::host_id(),
         level: bench_isolation::reachable().level,
         path_env: front::CELL_PATH.to_owned(),
-        tokenizer: front::tokenizer_identity(counter),
+        tokenizer: bench_proxy::tokenizer_identity(counter),
     }
 }
 

@@ -8,7 +8,6 @@ use bench_isolation::{Launcher, Slots};
 use bench_proxy::{Counter, OracleBook, Upstream};
 use bench_record::RunDir;
 
-
 use crate::progress::Events;
 
 /// One execution of a cell.

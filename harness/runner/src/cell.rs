@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bench_core::{Ending, EndingKind, IsolationEvidence, LimitHit, RunEvent, Sha256Hex, Task};
-use bench_isolation::{Captured, CellExit, CellSpec, CollectCaps, LaunchError, Policy, Slot, Stop, Workspace};
+use bench_isolation::{
+    Captured, CellExit, CellSpec, CollectCaps, LaunchError, Policy, Slot, Stop, Workspace,
+};
 use bench_proxy::{OracleScript, Recorder, RecorderSpec, Recording, RequestLimits};
 use bench_record::CellRecord;
 use bench_tasks::{Verification, VerifyFault, VerifySite, verify};
@@ -104,7 +106,9 @@ impl Stage<'_> {
         let finished = recorder.finish().await;
         match finished {
             Ok(recording) => findings.recording = Some(recording),
-            Err(error) => findings.ending = Some(Ending::because(EndingKind::HarnessFault, error.to_string())),
+            Err(error) => {
+                findings.ending = Some(Ending::because(EndingKind::HarnessFault, error.to_string()))
+            }
         }
         match outcome {
             Ok(exit) => findings.exit = Some(exit),
@@ -122,7 +126,12 @@ impl Stage<'_> {
     }
 
     /// Runs the agent until it ends, or the recorder or the operator ends it.
-    async fn watch(&self, spec: CellSpec, recorder: &Recorder, stop: &StopWish) -> Result<CellExit, LaunchError> {
+    async fn watch(
+        &self,
+        spec: CellSpec,
+        recorder: &Recorder,
+        stop: &StopWish,
+    ) -> Result<CellExit, LaunchError> {
         let mut cell = self.harness.launcher.launch(spec).await?;
         tokio::select! {
             exit = cell.wait() => return exit,
@@ -235,7 +244,8 @@ impl Stage<'_> {
             }
         };
         findings.left_out = collected.left_out;
-        let patch = workspace_patch(&self.task.workspace_dir(), &outputs).map_err(AttemptError::at(&outputs))?;
+        let patch =
+            workspace_patch(&self.task.workspace_dir(), &outputs).map_err(AttemptError::at(&outputs))?;
         keep(&self.dir.join("workspace.patch"), patch.as_bytes())?;
         let verified = self.verdict(slot, &outputs).await;
         fs::remove_dir_all(&outputs).map_err(AttemptError::at(&outputs))?;
@@ -310,6 +320,8 @@ fn base_environment(workspace: &Workspace, path_env: &str, prefix: &[PathBuf]) -
         ("TMPDIR".to_owned(), text(workspace.tmp())),
         ("LANG".to_owned(), "C.UTF-8".to_owned()),
         ("TERM".to_owned(), "dumb".to_owned()),
+        // /etc/gitconfig may hold credentials and is not granted; git dies on a file that it may not read.
+        ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
     ])
 }
 
@@ -352,7 +364,10 @@ fn ending_kind(exit: &CellExit, recording: &Recording, limits: &bench_core::Limi
     };
     match exit.stopped_by {
         Some(Stop::WallLimit) => {
-            return Ending { limit: limit("wall-ms", limits.wall_ms, "ms"), ..Ending::of(EndingKind::Timeout) };
+            return Ending {
+                limit: limit("wall-ms", limits.wall_ms, "ms"),
+                ..Ending::of(EndingKind::Timeout)
+            };
         }
         Some(Stop::OutputCap) => {
             return Ending {
@@ -371,9 +386,10 @@ fn ending_kind(exit: &CellExit, recording: &Recording, limits: &bench_core::Limi
     }
     match (exit.exit_code, exit.signal) {
         (Some(0), _) => Ending::of(EndingKind::Completed),
-        (Some(code), _) => {
-            Ending::because(EndingKind::AgentError, format!("exit code {code}; end of stderr: {}", tail_of(exit)))
-        }
+        (Some(code), _) => Ending::because(
+            EndingKind::AgentError,
+            format!("exit code {code}; end of stderr: {}", tail_of(exit)),
+        ),
         (None, signal) => {
             Ending::because(EndingKind::AgentError, format!("signal {}", signal.unwrap_or_default()))
         }
@@ -402,8 +418,11 @@ pub(crate) fn dir_digest(dir: &Path) -> Option<Sha256Hex> {
     let mut files = Vec::new();
     list_files(dir, dir, &mut files).ok()?;
     files.sort();
-    let contents: Vec<(String, Vec<u8>)> =
-        files.into_iter().map(|name| fs::read(dir.join(&name)).map(|c| (name, c))).collect::<Result<_, _>>().ok()?;
+    let contents: Vec<(String, Vec<u8>)> = files
+        .into_iter()
+        .map(|name| fs::read(dir.join(&name)).map(|c| (name, c)))
+        .collect::<Result<_, _>>()
+        .ok()?;
     Some(Sha256Hex::of_parts(contents.iter().map(|(name, content)| (name.as_str(), content.as_slice()))))
 }
 

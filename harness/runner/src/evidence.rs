@@ -1,14 +1,11 @@
 //! From what was found to the record: every number of a [`CellRecord`] is put together here and nowhere else.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Instant;
 
 use bench_core::ledger::{TokenBasis, Usage};
-use bench_core::{
-    Ending, EndingKind, IsolationEvidence, Metric, Sha256Hex, UpstreamEvidence,
-};
-use bench_isolation::{CellExit, LeftOut};
+use bench_core::{Ending, EndingKind, IsolationEvidence, Metric, Sha256Hex, UpstreamEvidence};
+use bench_isolation::{CellExit, LeftOut, evidence_of_no_cell};
 use bench_proxy::Recording;
 use bench_record::{
     CellRecord, Check, CpuMs, FORMAT_VERSION, Metrics, RequestIndex, Verdict, VerifierRun, attempt_dir,
@@ -91,7 +88,11 @@ pub(crate) fn record_of(stage: &Stage<'_>, findings: Findings) -> CellRecord {
         && record.ending.detail.is_none()
     {
         let others = findings.left_out.len() - 1;
-        record.ending.detail = Some(format!("left out of the verifier's copy: {} ({}), and {others} others", first.name.display(), first.why));
+        record.ending.detail = Some(format!(
+            "left out of the verifier's copy: {} ({}), and {others} others",
+            first.name.display(),
+            first.why
+        ));
     }
     record.censored = censored(&record.ending);
     record.cpu_ms.harness = Some(bench_isolation::own_cpu_ms() - findings.cpu_at_start);
@@ -103,7 +104,9 @@ pub(crate) fn record_of(stage: &Stage<'_>, findings: Findings) -> CellRecord {
 /// Null = nobody watched, so nothing is known about attempts.
 fn outside_accesses(evidence: &IsolationEvidence) -> Option<u64> {
     evidence.evidence_complete?;
-    Some(evidence.events.iter().filter(|event| event.class == "outside_access").map(|event| event.count).sum())
+    Some(
+        evidence.events.iter().filter(|event| event.class == "outside_access").map(|event| event.count).sum(),
+    )
 }
 
 fn take_recording(record: &mut CellRecord, recording: Recording) {
@@ -245,7 +248,7 @@ fn blank_record(plan: &RunPlan, harness: &Harness, ticket: &Ticket) -> CellRecor
         turns_series: Vec::new(),
         requests_by_class: BTreeMap::new(),
         loads: Vec::new(),
-        isolation: not_started(plan),
+        isolation: evidence_of_no_cell("the cell never started"),
         upstream: UpstreamEvidence {
             kind: plan.experiment.upstream.word().to_owned(),
             ..UpstreamEvidence::default()
@@ -255,27 +258,4 @@ fn blank_record(plan: &RunPlan, harness: &Harness, ticket: &Ticket) -> CellRecor
         dir: attempt_dir(cell, ticket.attempt),
         dir_sha256: None,
     }
-}
-
-/// The walls of a cell that never started.
-fn not_started(plan: &RunPlan) -> IsolationEvidence {
-    IsolationEvidence {
-        level: plan.site.level,
-        requested: Vec::new(),
-        enforced: Vec::new(),
-        missing: vec!["the cell never started".to_owned()],
-        landlock_abi: None,
-        uid: 0,
-        detector: "none".to_owned(),
-        probes: Vec::new(),
-        events: Vec::new(),
-        evidence_complete: None,
-        quiescent: true,
-        survivors_killed: 0,
-    }
-}
-
-/// Where an attempt's request index lies.
-pub fn request_dir(run: &Path, record: &CellRecord) -> std::path::PathBuf {
-    run.join(&record.dir)
 }

@@ -11,7 +11,9 @@ use bench_core::{
     Arm, ArmId, Experiment, IsolationLevel, Metric, Plan, Schedule, Sha256Hex, Task, TaskId, TaskSelection,
     Upstream,
 };
-use bench_record::{AgentLock, ArmLock, FORMAT_VERSION, HarnessIdentity, IsolationLock, Lock, OracleLock, SuiteLock};
+use bench_record::{
+    AgentLock, ArmLock, FORMAT_VERSION, HarnessIdentity, IsolationLock, Lock, OracleLock, SuiteLock,
+};
 use bench_tasks::{Suite, TaskError, load_plan, missing_programs};
 
 /// Facts about this machine and build that enter the lock.
@@ -106,15 +108,28 @@ pub fn prepare(
         arms.insert(arm.id.clone(), ready_arm(arm, catalog)?);
     }
     let order: Vec<TaskId> = match &experiment.tasks {
-        TaskSelection::All => suite.tasks.iter().map(|t| t.id.clone()).filter(|id| tasks.contains_key(id)).collect(),
+        TaskSelection::All => {
+            suite.tasks.iter().map(|t| t.id.clone()).filter(|id| tasks.contains_key(id)).collect()
+        }
         TaskSelection::Named(named) => named.iter().filter(|id| tasks.contains_key(*id)).cloned().collect(),
     };
     let arm_order: Vec<ArmId> = experiment.arms.iter().map(|arm| arm.id.clone()).collect();
     let schedule = Schedule::plan(&order, &arm_order, experiment.repeats, experiment.seed);
-    let facts = LockFacts { text: experiment_text, suite, order: &order, skipped: &skipped, schedule: &schedule };
+    let facts =
+        LockFacts { text: experiment_text, suite, order: &order, skipped: &skipped, schedule: &schedule };
     let lock = lock_of(&experiment, &arms, &facts, &site);
     let lock_sha256 = lock.sha256();
-    Ok(RunPlan { experiment, tasks, skipped, arms, schedule, lock, lock_sha256, site, suite_dir: suite.dir.clone() })
+    Ok(RunPlan {
+        experiment,
+        tasks,
+        skipped,
+        arms,
+        schedule,
+        lock,
+        lock_sha256,
+        site,
+        suite_dir: suite.dir.clone(),
+    })
 }
 
 type Selected = (BTreeMap<TaskId, (Task, Arc<Plan>)>, BTreeMap<TaskId, String>);
@@ -165,7 +180,12 @@ struct LockFacts<'a> {
     schedule: &'a Schedule,
 }
 
-fn lock_of(experiment: &Experiment, arms: &BTreeMap<ArmId, ReadyArm>, facts: &LockFacts<'_>, site: &Site) -> Lock {
+fn lock_of(
+    experiment: &Experiment,
+    arms: &BTreeMap<ArmId, ReadyArm>,
+    facts: &LockFacts<'_>,
+    site: &Site,
+) -> Lock {
     let suite_tasks = facts
         .suite
         .tasks
@@ -218,7 +238,9 @@ fn exclusion_rules() -> Vec<String> {
             Counting::AsGraded => None,
             Counting::AsFailed => Some(format!("{kind}: counts as failed")),
             Counting::HarnessInvalid => Some(format!("{kind}: its block leaves every metric")),
-            Counting::Missing => Some(format!("{kind}: no outcome; its block is run again once, then leaves every metric")),
+            Counting::Missing => {
+                Some(format!("{kind}: no outcome; its block is run again once, then leaves every metric"))
+            }
         })
         .collect()
 }

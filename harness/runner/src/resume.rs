@@ -6,8 +6,8 @@ use std::path::Path;
 use bench_core::{Block, Cell, Rerun};
 use bench_record::CellRecord;
 
-use crate::prepare::RunPlan;
 use crate::BlockState;
+use crate::prepare::RunPlan;
 
 /// What the journal says was done before.
 #[derive(Debug, Clone, Default)]
@@ -87,7 +87,12 @@ impl Progress {
         }
         // A stochastic upstream answers otherwise an hour later: the block is run again whole, as a new round.
         if !plan.experiment.upstream.is_deterministic() {
-            return Some(BlockState { round: last_round + 1, failed_rounds, attempts, ..BlockState::default() });
+            return Some(BlockState {
+                round: last_round + 1,
+                failed_rounds,
+                attempts,
+                ..BlockState::default()
+            });
         }
         Some(BlockState { round: last_round, failed_rounds, settled, attempts, split: true })
     }

@@ -8,10 +8,10 @@ use bench_core::{ArmId, Cell, Plan, Task};
 use bench_record::Verdict;
 use bench_tasks::{VerifySite, load_cheats, verify};
 
+use crate::StopWish;
 use crate::attempt::{Harness, Ticket};
 use crate::cell::Stage;
 use crate::prepare::RunPlan;
-use crate::StopWish;
 
 /// One thing that was checked of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,12 @@ pub struct TaskCheck {
 }
 
 /// Checks one task.
-pub async fn check_task(plan: &RunPlan, harness: &Harness, task: &Task, reference: &Arc<Plan>) -> Vec<TaskCheck> {
+pub async fn check_task(
+    plan: &RunPlan,
+    harness: &Harness,
+    task: &Task,
+    reference: &Arc<Plan>,
+) -> Vec<TaskCheck> {
     let mut checks = vec![untouched(plan, harness, task).await];
     checks.push(played(plan, harness, (task, reference), "reference plan passes", Verdict::Passed).await);
     match load_cheats(task) {

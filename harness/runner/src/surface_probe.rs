@@ -7,10 +7,10 @@ use std::sync::Arc;
 use bench_core::ledger::{FirstRequest, ToolEntry};
 use bench_core::{Action, ArmId, Cell, Plan, Step, Task};
 
+use crate::StopWish;
 use crate::attempt::{AttemptError, Harness, Ticket};
 use crate::cell::Stage;
 use crate::prepare::RunPlan;
-use crate::StopWish;
 
 /// What the first request of an arm shows.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +37,8 @@ pub async fn probe_surface(
     let cell = Cell { task: task.id.clone(), repeat: 1, arm: arm.clone(), position: 1 };
     let ticket = Ticket { cell, attempt: 1, round: 1, order: vec![arm.clone()], block_split: false };
     let dir = harness.run_dir.attempt(&ticket.cell, 1);
-    let stage = Stage { plan, harness, ticket: &ticket, task, reference: &reference, arm: &plan.arms[arm], dir };
+    let stage =
+        Stage { plan, harness, ticket: &ticket, task, reference: &reference, arm: &plan.arms[arm], dir };
     let record = stage.play(&StopWish::default()).await?;
     let others = others(&harness.run_dir.root().join(&record.dir));
     let detail = record.ending.detail.map(|d| format!(": {d}")).unwrap_or_default();

@@ -14,7 +14,10 @@ pub(crate) fn init(options: &InitOptions) -> Result<Exit, Failure> {
         return Ok(Exit::Good);
     }
     if file.exists() && !options.force {
-        return fail(Exit::Usage, format!("{} exists; name another file, or overwrite it with --force", file.display()));
+        return fail(
+            Exit::Usage,
+            format!("{} exists; name another file, or overwrite it with --force", file.display()),
+        );
     }
     std::fs::write(&file, bench_config::TEMPLATE)
         .map_err(|e| anyhow::anyhow!("{}: {e}; name a file that can be written", file.display()))

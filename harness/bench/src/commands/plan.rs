@@ -13,14 +13,11 @@ use crate::source::{ExperimentText, Source};
 pub(crate) fn plan(options: &PlanOptions) -> Result<Exit, Failure> {
     let source = Source::open(ExperimentText::read(options.file.as_deref())?, &options.places)?;
     let plan = &source.plan;
-    let preflight = preflight(
-        plan.tasks.len(),
-        plan.experiment.repeats,
-        &plan.experiment.gates,
-        &plan.experiment.rules,
-    );
+    let preflight =
+        preflight(plan.tasks.len(), plan.experiment.repeats, &plan.experiment.gates, &plan.experiment.rules);
     if options.json {
-        let blocks: Vec<_> = plan.schedule.blocks.iter().map(|b| json!({"block": b.id(), "order": b.order})).collect();
+        let blocks: Vec<_> =
+            plan.schedule.blocks.iter().map(|b| json!({"block": b.id(), "order": b.order})).collect();
         let value = json!({
             "format_version": 1,
             "experiment": plan.experiment.name,
@@ -76,7 +73,11 @@ fn describe(source: &Source, text: &mut String) {
 /// What the design can show at best, if the arms behave identically.
 fn design(preflight: &Preflight, text: &mut String) {
     use std::fmt::Write as _;
-    let _ = writeln!(text, "what this design can show, at best ({} tasks × {} repeats):", preflight.tasks, preflight.repeats);
+    let _ = writeln!(
+        text,
+        "what this design can show, at best ({} tasks × {} repeats):",
+        preflight.tasks, preflight.repeats
+    );
     let bound = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |v| format!("{v:+.3}"));
     let _ = writeln!(
         text,
@@ -84,7 +85,11 @@ fn design(preflight: &Preflight, text: &mut String) {
         bound(preflight.ni_lower_zero_discordance_random_tasks),
         bound(preflight.ni_lower_zero_discordance_these_tasks),
     );
-    let _ = writeln!(text, "  smallest one-sided p of a sign-flip test over tasks: {}", preflight.task_signflip_min_one_sided_p);
+    let _ = writeln!(
+        text,
+        "  smallest one-sided p of a sign-flip test over tasks: {}",
+        preflight.task_signflip_min_one_sided_p
+    );
     if let Some(t) = preflight.t_multiplier {
         let _ = writeln!(text, "  a cost ratio's interval is ± {t:.2} standard errors wide (log scale)");
     }

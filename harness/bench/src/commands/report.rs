@@ -56,7 +56,11 @@ pub(crate) fn gate(options: &GateOptions) -> Result<Exit, Failure> {
 }
 
 /// Analyses a run, writes its reports, prints one and returns the exit code of its verdict.
-pub(crate) fn show_run(dir: &Path, shown: Shown, inconclusive_as: Option<InconclusiveAs>) -> Result<Exit, Failure> {
+pub(crate) fn show_run(
+    dir: &Path,
+    shown: Shown,
+    inconclusive_as: Option<InconclusiveAs>,
+) -> Result<Exit, Failure> {
     let analysis = analyse(dir)?;
     write_reports(dir, &analysis)?;
     show(&analysis, shown);
@@ -112,8 +116,9 @@ fn write_reports(dir: &Path, analysis: &Analysis) -> Result<(), Failure> {
     let report = dir.join("report");
     let write = |name: &str, text: &str| {
         let path = report.join(name);
-        std::fs::write(&path, text)
-            .map_err(|e| anyhow::anyhow!("report {}: {e}; mend the permissions or free the disk", path.display()))
+        std::fs::write(&path, text).map_err(|e| {
+            anyhow::anyhow!("report {}: {e}; mend the permissions or free the disk", path.display())
+        })
     };
     std::fs::create_dir_all(&report)
         .map_err(|e| anyhow::anyhow!("report directory {}: {e}", report.display()))
@@ -140,12 +145,18 @@ fn check(page: &Path, analysis: &Analysis) -> Result<Exit, Failure> {
     }
     fail(
         Exit::Stale,
-        format!("the result table in {} is out of date; renew it with `bench report --splice {}`", page.display(), page.display()),
+        format!(
+            "the result table in {} is out of date; renew it with `bench report --splice {}`",
+            page.display(),
+            page.display()
+        ),
     )
 }
 
 fn read_page(page: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(page).map_err(|e| anyhow::anyhow!("page {}: {e}", page.display())).or_exit(Exit::Usage)
+    std::fs::read_to_string(page)
+        .map_err(|e| anyhow::anyhow!("page {}: {e}", page.display()))
+        .or_exit(Exit::Usage)
 }
 
 fn parts<'a>(page: &Path, text: &'a str) -> Result<(&'a str, &'a str, &'a str), Failure> {
@@ -156,7 +167,10 @@ fn parts<'a>(page: &Path, text: &'a str) -> Result<(&'a str, &'a str, &'a str), 
         Some(parts) => Ok(parts),
         None => fail(
             Exit::Usage,
-            format!("page {} has no place for the table; put the lines {OPENING} and {CLOSING} into it", page.display()),
+            format!(
+                "page {} has no place for the table; put the lines {OPENING} and {CLOSING} into it",
+                page.display()
+            ),
         ),
     }
 }

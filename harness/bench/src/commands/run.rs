@@ -20,7 +20,10 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
     require_isolation(&source.plan)?;
     let place = choose_run_dir(&source, options)?;
     if let Place::Finished(dir) = &place {
-        say::complain(&format!("{}: every cell is settled, nothing to do (--new starts another run)", dir.display()));
+        say::complain(&format!(
+            "{}: every cell is settled, nothing to do (--new starts another run)",
+            dir.display()
+        ));
         return report::show_run(dir, Shown::Table, options.inconclusive_as);
     }
     let run_dir = RunDir::create(place.path()).or_exit(Exit::Usage)?;
@@ -91,7 +94,10 @@ fn named_run_dir(source: &Source, dir: &Path, new: bool) -> Result<Place, Failur
         Begun::NotARun => Ok(Place::New(dir.to_owned())),
         Begun::Same { .. } | Begun::Other(_) if new => fail(
             Exit::Usage,
-            format!("run directory {} already holds a run; name another with -o, or leave --new out", dir.display()),
+            format!(
+                "run directory {} already holds a run; name another with -o, or leave --new out",
+                dir.display()
+            ),
         ),
         Begun::Same { finished: true } => Ok(Place::Finished(dir.to_owned())),
         Begun::Same { finished: false } => Ok(Place::Unfinished(dir.to_owned())),

@@ -69,21 +69,39 @@ fn find<'a>(records: &'a [CellRecord], cell: &str, attempt: Option<u32>) -> Resu
         Some(record) => Ok(record),
         None if of_cell.clone().next().is_some() => {
             let attempts: Vec<String> = of_cell.map(|r| r.attempt.to_string()).collect();
-            fail(Exit::Usage, format!("cell {cell:?} has attempts {}, not {}", attempts.join(", "), attempt.unwrap_or_default()))
+            fail(
+                Exit::Usage,
+                format!(
+                    "cell {cell:?} has attempts {}, not {}",
+                    attempts.join(", "),
+                    attempt.unwrap_or_default()
+                ),
+            )
         }
         None => fail(
             Exit::Usage,
-            format!("no cell {cell:?} in this run; cells are named task/r01/arm, `bench show RUN` lists them"),
+            format!(
+                "no cell {cell:?} in this run; cells are named task/r01/arm, `bench show RUN` lists them"
+            ),
         ),
     }
 }
 
-fn show_request(options: &ShowOptions, run: &RunDir, record: &CellRecord, request: u32) -> Result<Exit, Failure> {
+fn show_request(
+    options: &ShowOptions,
+    run: &RunDir,
+    record: &CellRecord,
+    request: u32,
+) -> Result<Exit, Failure> {
     let index = RequestIndex::read(&run.root().join(&record.dir)).or_exit(Exit::Usage)?;
     let Some(entry) = index.records().iter().find(|entry| entry.request == request) else {
         return fail(
             Exit::Usage,
-            format!("{} made {} requests, there is no request {request}", record.cell_id(), index.records().len()),
+            format!(
+                "{} made {} requests, there is no request {request}",
+                record.cell_id(),
+                index.records().len()
+            ),
         );
     };
     let bytes = match options.response {

@@ -49,7 +49,10 @@ fn chosen(plan: &RunPlan, asked: &[String]) -> Result<Vec<ArmId>, Failure> {
             return fail(Exit::Usage, format!("--arm {name:?}: no such arm; known: {}", known.join(", ")));
         }
     }
-    Ok(all.into_iter().filter(|arm| asked.is_empty() || asked.iter().any(|name| name == arm.as_str())).collect())
+    Ok(all
+        .into_iter()
+        .filter(|arm| asked.is_empty() || asked.iter().any(|name| name == arm.as_str()))
+        .collect())
 }
 
 async fn probe_all(
@@ -124,7 +127,13 @@ fn arm_json(plan: &RunPlan, id: &ArmId, probe: &SurfaceProbe, control: Option<u6
 /// Body tokens of the control: the first contrast's, else the first arm's.
 fn control_tokens(plan: &RunPlan, probes: &[(ArmId, SurfaceProbe)]) -> Option<u64> {
     let control = control_arm(plan);
-    probes.iter().find(|(id, _)| Some(id) == control.as_ref())?.1.first_request.as_ref().map(|f| f.body_tokens)
+    probes
+        .iter()
+        .find(|(id, _)| Some(id) == control.as_ref())?
+        .1
+        .first_request
+        .as_ref()
+        .map(|f| f.body_tokens)
 }
 
 fn control_arm(plan: &RunPlan) -> Option<ArmId> {
@@ -157,7 +166,11 @@ fn to_table(plan: &RunPlan, probes: &[(ArmId, SurfaceProbe)]) -> String {
         let _ = writeln!(
             text,
             "{id:<width$}  {:>5}  {:>11}  {:>13}  {:>10}  {:>11}  {ratio:>5}",
-            first.tools.callable, first.tools.tokens, first.system.tokens, first.body_bytes, first.body_tokens
+            first.tools.callable,
+            first.tools.tokens,
+            first.system.tokens,
+            first.body_bytes,
+            first.body_tokens
         );
     }
     for (id, probe) in probes {
