@@ -40,6 +40,10 @@ fn the_default_experiment_ends_green_and_says_what_it_does_not_show() {
     );
     assert!(control["metrics"]["first_request_tokens"]["gmr"].as_f64() > Some(1.25));
 
+    let arms = place.json("run/lock.json")["arms"].clone();
+    assert!(arms.as_array().unwrap().iter().all(|arm| arm["tools_sha256"].is_string()), "{arms}");
+    assert_eq!(arms[0]["tools_sha256"], arms[1]["tools_sha256"], "bare and loaded show the same tools");
+
     let report = place.read("run/report/report.md");
     for words in ["pass rate", "wall ms", "not gated", "oracle", "negative control"] {
         assert!(report.to_lowercase().contains(words), "{words:?} is missing from\n{report}");

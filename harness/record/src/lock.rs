@@ -97,7 +97,7 @@ pub struct ArmLock {
     pub settings: ModelSettings,
     /// How the oracle plays it.
     pub profile: Profile,
-    /// Digest of the tool definitions of its first request, by track; filled in when first seen, empty before.
+    /// Digest of the tool definitions that its cells' first turn showed; null until one has run, and outside the hash.
     pub tools_sha256: Option<Sha256Hex>,
 }
 
@@ -191,6 +191,9 @@ impl Lock {
             for key in Self::OUTSIDE_HASH {
                 map.remove(key);
             }
+            for arm in map.get_mut("arms").and_then(Value::as_array_mut).into_iter().flatten() {
+                arm.as_object_mut().map(|arm| arm.remove("tools_sha256"));
+            }
             if let Some(Value::Object(rules)) = map.get_mut("rules") {
                 rules.remove("max_reruns_per_block");
             }
@@ -204,19 +207,25 @@ impl Lock {
         self.rules_sha256.clone()
     }
 
-    /// Writes it beside its journal: to a temporary file, synced, then renamed.
-    pub fn write(&self, path: &Path) -> Result<(), LockError> {
-        let io = |source| LockError::Io { path: path.to_owned(), source };
-        let mut text = serde_json::to_vec_pretty(self).expect("a lock is a JSON value");
-        text.push(b'\n');
-        let temporary = path.with_extension("json.new");
-        {
-            use std::io::Write as _;
-            let mut file = File::create(&temporary).map_err(io)?;
-            file.write_all(&text).map_err(io)?;
-            file.sync_data().map_err(io)?;
+    /// Notes in a lock on disk which tool definitions each arm really showed. What is noted already stays.
+    pub fn note_tools(path: &Path, seen: &BTreeMap<ArmId, Sha256Hex>) -> Result<(), LockError> {
+        let mut lock = Self::read(path)?;
+        let mut changed = false;
+        for arm in lock.get_mut("arms").and_then(Value::as_array_mut).into_iter().flatten() {
+            let digest = arm.get("name").and_then(Value::as_str).and_then(|name| {
+                seen.iter().find(|(id, _)| id.as_str() == name).map(|(_, digest)| digest.as_str().to_owned())
+            });
+            if let (Some(digest), Some(Value::Null)) = (digest, arm.get("tools_sha256")) {
+                arm["tools_sha256"] = Value::String(digest);
+                changed = true;
+            }
         }
-        std::fs::rename(&temporary, path).map_err(io)
+        if changed { write_json(path, &lock) } else { Ok(()) }
+    }
+
+    /// Writes it beside its journal.
+    pub fn write(&self, path: &Path) -> Result<(), LockError> {
+        write_json(path, self)
     }
 
     /// Reads a lock of any version as JSON.
@@ -224,6 +233,19 @@ impl Lock {
         let text = std::fs::read(path).map_err(|source| LockError::Io { path: path.to_owned(), source })?;
         serde_json::from_slice(&text).map_err(|source| LockError::Json { path: path.to_owned(), source })
     }
+}
+
+/// To a temporary file, synced, then renamed: a reader sees the old lock or the new one.
+fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), LockError> {
+    use std::io::Write as _;
+    let io = |source| LockError::Io { path: path.to_owned(), source };
+    let mut text = serde_json::to_vec_pretty(value).expect("a lock is a JSON value");
+    text.push(b'\n');
+    let temporary = path.with_extension("json.new");
+    let mut file = File::create(&temporary).map_err(io)?;
+    file.write_all(&text).map_err(io)?;
+    file.sync_data().map_err(io)?;
+    std::fs::rename(&temporary, path).map_err(io)
 }
 
 /// The first outcome-relevant field in which a lock on disk differs from the one that would be written now, as

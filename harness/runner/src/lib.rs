@@ -23,7 +23,7 @@ use tokio::sync::Mutex;
 pub use crate::attempt::{AttemptError, Harness, Ticket};
 pub use crate::prepare::{PrepareError, ReadyArm, RunPlan, Site, prepare};
 pub use crate::progress::Events;
-pub use crate::resume::{Progress, salvage};
+pub use crate::resume::{Progress, RepeatRule, salvage};
 pub use crate::suite_check::{TaskCheck, check_task};
 pub use crate::surface_probe::{SurfaceProbe, probe_surface};
 
@@ -106,7 +106,7 @@ pub async fn run(run: Run) -> Result<RunEnd, RunError> {
     let mut workers = tokio::task::JoinSet::new();
     let mut outcome = Ok(());
     for block in plan.schedule.blocks.clone() {
-        let Some(state) = progress.open_block(&plan, &block) else { continue };
+        let Some(state) = progress.open_block(RepeatRule::of(&plan), &block) else { continue };
         while workers.len() >= jobs.max(1) && outcome.is_ok() {
             outcome = joined(workers.join_next().await);
         }

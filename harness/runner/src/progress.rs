@@ -2,9 +2,12 @@
 
 use bench_core::RunEvent;
 
+/// One listener.
+type Listener = Box<dyn Fn(&RunEvent) + Send + Sync>;
+
 /// Who listens to a run.
 pub struct Events {
-    listeners: Vec<Box<dyn Fn(&RunEvent) + Send + Sync>>,
+    listeners: Vec<Listener>,
 }
 
 impl Events {

@@ -15,6 +15,25 @@ pub struct Progress {
     records: BTreeMap<String, Vec<RecordGist>>,
 }
 
+/// When a block is run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RepeatRule {
+    /// Re-runs of a block whose cell failed for a reason that was not the agent's.
+    pub max_reruns: u32,
+    /// Does the same request always get the same answer? Then a block that was cut off goes on where it was.
+    pub deterministic: bool,
+}
+
+impl RepeatRule {
+    /// The rule of an experiment.
+    pub fn of(plan: &RunPlan) -> Self {
+        Self {
+            max_reruns: plan.experiment.rules.max_reruns_per_block,
+            deterministic: plan.experiment.upstream.is_deterministic(),
+        }
+    }
+}
+
 /// The part of a record that decides what is left to do.
 #[derive(Debug, Clone)]
 struct RecordGist {
@@ -43,10 +62,11 @@ impl Progress {
 
     /// Cells settled in the last round of their block.
     pub fn settled_cells(&self, plan: &RunPlan) -> u32 {
+        let rule = RepeatRule::of(plan);
         plan.schedule
             .blocks
             .iter()
-            .map(|block| match self.open_block(plan, block) {
+            .map(|block| match self.open_block(rule, block) {
                 None => block.order.len() as u32,
                 Some(state) => state.settled.len() as u32,
             })
@@ -54,7 +74,7 @@ impl Progress {
     }
 
     /// What is left of a block; `None` = nothing.
-    pub fn open_block(&self, plan: &RunPlan, block: &Block) -> Option<BlockState> {
+    pub fn open_block(&self, rule: RepeatRule, block: &Block) -> Option<BlockState> {
         let Some(records) = self.records.get(&block.id()) else {
             return Some(BlockState { round: 1, ..BlockState::default() });
         };
@@ -66,7 +86,7 @@ impl Progress {
             let highest = attempts.entry(record.arm.clone()).or_insert(0);
             *highest = record.attempt.max(*highest);
         }
-        let may_repeat = failed_rounds <= plan.experiment.rules.max_reruns_per_block;
+        let may_repeat = failed_rounds <= rule.max_reruns;
         if failed(last_round) && may_repeat {
             return Some(BlockState {
                 round: last_round + 1,
@@ -86,7 +106,7 @@ impl Progress {
             return None;
         }
         // A stochastic upstream answers otherwise an hour later: the block is run again whole, as a new round.
-        if !plan.experiment.upstream.is_deterministic() {
+        if !rule.deterministic {
             return Some(BlockState {
                 round: last_round + 1,
                 failed_rounds,
@@ -115,4 +135,75 @@ pub fn salvage(plan: &RunPlan, run_dir: &Path, records: &[CellRecord]) -> Vec<(C
         found.extend(attempts.into_iter().map(|attempt| (cell.clone(), attempt)));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bench_core::{ArmId, TaskId};
+
+    const ORACLE: RepeatRule = RepeatRule { max_reruns: 1, deterministic: true };
+    const MODEL: RepeatRule = RepeatRule { max_reruns: 1, deterministic: false };
+
+    #[derive(Clone, Copy)]
+    enum Was {
+        Settled,
+        Failed,
+        Cut,
+    }
+
+    fn arm(name: &str) -> ArmId {
+        ArmId::new(name).unwrap()
+    }
+
+    fn block() -> Block {
+        Block { task: TaskId::new("t").unwrap(), repeat: 1, order: vec![arm("a"), arm("b")] }
+    }
+
+    /// Records of (arm, round, attempt, how it ended).
+    fn progress(records: &[(&str, u32, u32, Was)]) -> Progress {
+        let gists = records.iter().map(|&(name, round, attempt, was)| RecordGist {
+            arm: arm(name),
+            round,
+            attempt,
+            settles: !matches!(was, Was::Cut),
+            repeats_block: matches!(was, Was::Failed),
+        });
+        Progress { records: BTreeMap::from([("t/r01".to_owned(), gists.collect())]) }
+    }
+
+    #[test]
+    fn a_block_without_records_starts_with_round_one() {
+        let state = Progress::default().open_block(ORACLE, &block()).unwrap();
+        assert_eq!((state.round, state.failed_rounds, state.split), (1, 0, false));
+    }
+
+    #[test]
+    fn a_settled_block_is_closed() {
+        let done = progress(&[("a", 1, 1, Was::Settled), ("b", 1, 1, Was::Settled)]);
+        assert_eq!(done.open_block(ORACLE, &block()), None);
+        assert_eq!(done.open_block(MODEL, &block()), None);
+    }
+
+    #[test]
+    fn a_cut_block_goes_on_under_the_oracle_and_starts_anew_under_a_model() {
+        let cut = progress(&[("a", 1, 1, Was::Settled), ("b", 1, 1, Was::Cut)]);
+        let oracle = cut.open_block(ORACLE, &block()).unwrap();
+        assert_eq!((oracle.round, oracle.settled, oracle.split), (1, vec![arm("a")], true));
+        assert_eq!(oracle.attempts[&arm("b")], 1, "the next attempt is the second");
+        let model = cut.open_block(MODEL, &block()).unwrap();
+        assert_eq!((model.round, model.settled.len(), model.failed_rounds), (2, 0, 0));
+    }
+
+    #[test]
+    fn a_failed_block_is_repeated_once_and_then_finished_as_it_is() {
+        let once = progress(&[("a", 1, 1, Was::Failed)]);
+        let state = once.open_block(ORACLE, &block()).unwrap();
+        assert_eq!((state.round, state.failed_rounds, state.settled.len()), (2, 1, 0));
+        let twice = progress(&[("a", 1, 1, Was::Failed), ("a", 2, 2, Was::Failed)]);
+        let state = twice.open_block(ORACLE, &block()).unwrap();
+        assert_eq!((state.round, state.failed_rounds, state.settled), (2, 2, vec![arm("a")]));
+        let all = progress(&[("a", 1, 1, Was::Failed), ("a", 2, 2, Was::Failed), ("b", 2, 1, Was::Settled)]);
+        assert_eq!(all.open_block(ORACLE, &block()), None);
+    }
 }

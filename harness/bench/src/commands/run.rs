@@ -1,5 +1,6 @@
 //! `bench run`: the main job in a few steps.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,6 +36,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
         let harness = means.attach(&source, run_dir.clone(), events).await?;
         go(source, harness, options.jobs.into()).await
     })?;
+    note_tools(&run_dir)?;
     let exit = report::show_run(run_dir.root(), Shown::Table, options.inconclusive_as)?;
     Ok(match end {
         RunEnd::Complete => exit,
@@ -164,6 +166,18 @@ fn keep_plan(source: &Source, run_dir: &RunDir, place: &Place) -> Result<(), Fai
             source.plan.lock.write(&run_dir.lock()).or_exit(Exit::Usage)
         }
     }
+}
+
+/// Which tool definitions each arm showed in its first turn, for the lock.
+fn note_tools(run_dir: &RunDir) -> Result<(), Failure> {
+    let (records, _) = bench_record::read_journal(&run_dir.journal()).or_exit(Exit::Environment)?;
+    let mut seen = BTreeMap::new();
+    for record in &records {
+        if let Some(turn) = record.turns_series.first() {
+            seen.entry(record.arm.clone()).or_insert_with(|| turn.surface_sha256.clone());
+        }
+    }
+    Lock::note_tools(&run_dir.lock(), &seen).or_exit(Exit::Environment)
 }
 
 async fn go(source: Source, harness: Harness, jobs: usize) -> Result<RunEnd, Failure> {

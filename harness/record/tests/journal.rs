@@ -1,0 +1,88 @@
+//! The journal and the lock on disk: old files stay readable, a torn tail costs nothing that was acknowledged.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic wherever it stands")]
+
+use std::fs;
+use std::path::Path;
+
+use bench_record::{Journal, JournalError, Lock, Tail, read_journal};
+use serde_json::Value;
+
+fn v1() -> Vec<u8> {
+    fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/v1/journal.jsonl")).unwrap()
+}
+
+/// Parts of an old record that are not in the new one as they were; new fields may have come.
+fn lost(old: &Value, now: &Value, path: &str) -> Vec<String> {
+    match (old, now) {
+        (Value::Object(a), Value::Object(b)) => a
+            .iter()
+            .flat_map(|(key, value)| {
+                lost(value, b.get(key).unwrap_or(&Value::Null), &format!("{path}.{key}"))
+            })
+            .collect(),
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            a.iter().zip(b).flat_map(|(x, y)| lost(x, y, &format!("{path}[]"))).collect()
+        }
+        (a, b) if a == b => Vec::new(),
+        (a, b) => vec![format!("{path}: {a} became {b}")],
+    }
+}
+
+#[test]
+fn files_of_version_1_are_read_and_nothing_in_them_is_lost() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/v1/journal.jsonl");
+    let (records, tail) = read_journal(&path).unwrap();
+    assert_eq!((records.len(), tail), (2, Tail::Whole));
+    for (record, line) in records.iter().zip(String::from_utf8(v1()).unwrap().lines()) {
+        let old: Value = serde_json::from_str(line).unwrap();
+        let now = serde_json::to_value(record).unwrap();
+        assert_eq!(lost(&old, &now, ""), Vec::<String>::new());
+    }
+    let lock = Lock::read(&path.with_file_name("lock.json")).unwrap();
+    assert_eq!(lock["format_version"], 1);
+}
+
+#[test]
+fn wherever_the_last_write_was_cut_the_records_before_it_stay_and_appending_goes_on() {
+    let whole = v1();
+    let first = whole.iter().position(|&b| b == b'\n').unwrap() + 1;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("journal.jsonl");
+    let cuts = (first..whole.len()).step_by(131).chain([first + 1, whole.len() - 2, whole.len() - 1]);
+    for cut in cuts {
+        fs::write(&path, &whole[..cut]).unwrap();
+        let (mut journal, records, tail) = Journal::open(&path).unwrap();
+        assert_eq!(records.len(), 1, "cut at {cut}");
+        let expected = (cut - first) as u64;
+        assert_eq!(tail, if expected == 0 { Tail::Whole } else { Tail::Torn { bytes: expected } });
+        journal.append(&records[0]).unwrap();
+        drop(journal);
+        assert_eq!(read_journal(&path).unwrap().0.len(), 2, "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_reader_of_a_run_in_progress_changes_nothing() {
+    let whole = v1();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("journal.jsonl");
+    fs::write(&path, &whole[..whole.len() - 7]).unwrap();
+    let (records, tail) = read_journal(&path).unwrap();
+    assert_eq!(records.len(), 1);
+    assert!(matches!(tail, Tail::Torn { .. }));
+    assert_eq!(fs::read(&path).unwrap(), &whole[..whole.len() - 7]);
+}
+
+#[test]
+fn damage_in_the_middle_and_newer_versions_are_refused_and_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("journal.jsonl");
+    let text = String::from_utf8(v1()).unwrap();
+    fs::write(&path, text.replacen('{', "[", 1)).unwrap();
+    assert!(matches!(Journal::open(&path), Err(JournalError::Line { line: 1, .. })));
+    fs::write(&path, text.replacen("\"format_version\":1", "\"format_version\":2", 1)).unwrap();
+    let error = Journal::open(&path).unwrap_err();
+    assert!(matches!(error, JournalError::Version { line: 1, found: 2, known: 1, .. }), "{error}");
+    assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2, "nothing was cut off");
+}
