@@ -40,7 +40,7 @@ fn plan_prints_the_order_and_what_cannot_be_shown_and_runs_nothing() {
     let place = Workplace::new();
     let plan = place.bench(&["plan"]).exits(0).stdout;
     assert!(plan.contains(" → "), "{plan}");
-    assert!(plan.contains("pass_rate"), "the pass rate cannot pass by this design:\n{plan}");
+    assert!(plan.contains("pass rate"), "the pass rate cannot pass by this design:\n{plan}");
     let again = place.bench(&["plan"]).exits(0).stdout;
     assert_eq!(plan, again);
     let json: Value = serde_json::from_str(&place.bench(&["plan", "--json"]).exits(0).stdout).unwrap();

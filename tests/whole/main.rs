@@ -10,6 +10,7 @@ mod front_door;
 mod hidden;
 mod order;
 mod real_agents;
+mod real_upstream;
 mod resume;
 mod verdicts;
 mod without_landlock;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use bench_reports::{Preflight, preflight};
+use bench_reports::{preflight, preflight_lines};
 
 use crate::exit::{Exit, Failure};
 use crate::options::PlanOptions;
@@ -32,7 +32,10 @@ pub(crate) fn plan(options: &PlanOptions) -> Result<Exit, Failure> {
     }
     let mut text = String::new();
     describe(&source, &mut text);
-    design(&preflight, &mut text);
+    for line in preflight_lines(&preflight) {
+        text.push_str(&line);
+        text.push('\n');
+    }
     say::raw(text.as_bytes());
     Ok(Exit::Good)
 }
@@ -68,35 +71,4 @@ fn describe(source: &Source, text: &mut String) {
         let _ = writeln!(text, "skipped: {task} ({reason})");
     }
     text.push('\n');
-}
-
-/// What the design can show at best, if the arms behave identically.
-fn design(preflight: &Preflight, text: &mut String) {
-    use std::fmt::Write as _;
-    let _ = writeln!(
-        text,
-        "what this design can show, at best ({} tasks × {} repeats):",
-        preflight.tasks, preflight.repeats
-    );
-    let bound = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |v| format!("{v:+.3}"));
-    let _ = writeln!(
-        text,
-        "  pass_rate: with no discordant pair the lower bound of the difference is {} for tasks like these, {} for these tasks",
-        bound(preflight.ni_lower_zero_discordance_random_tasks),
-        bound(preflight.ni_lower_zero_discordance_these_tasks),
-    );
-    let _ = writeln!(
-        text,
-        "  smallest one-sided p of a sign-flip test over tasks: {}",
-        preflight.task_signflip_min_one_sided_p
-    );
-    if let Some(t) = preflight.t_multiplier {
-        let _ = writeln!(text, "  a cost ratio's interval is ± {t:.2} standard errors wide (log scale)");
-    }
-    if !preflight.order_balanced_within_tasks {
-        let _ = writeln!(text, "  order is not balanced within tasks: use an even number of repeats");
-    }
-    for gate in &preflight.cannot_pass {
-        let _ = writeln!(text, "  cannot pass: gate {} on {}: {}", gate.gate, gate.metric, gate.why);
-    }
 }
