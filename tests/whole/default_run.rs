@@ -64,6 +64,7 @@ fn every_cell_of_the_default_experiment_passes_its_hidden_check_and_plays_by_the
         assert_eq!(record["ending"]["kind"], "completed", "{cell}: {}", record["ending"]);
         assert_eq!(record["verdict"], "passed", "{cell}");
         assert_eq!(record["oracle"]["substitutions"], serde_json::json!([]), "{cell}");
+        read_edit_and_write_go_through_their_own_tools(&place, record);
         assert_eq!(record["isolation"]["quiescent"], true, "{cell}");
         assert_eq!(record["metrics"]["cost_usd"], Value::Null, "unpriced is not free");
     }
@@ -73,6 +74,21 @@ fn every_cell_of_the_default_experiment_passes_its_hidden_check_and_plays_by_the
         .map(|r| r["first_request"]["raw_sha256"].to_string())
         .collect();
     assert_eq!(first_requests.len(), 1, "repeats of one arm on one task send the same first request");
+}
+
+/// From the trace, not from what the oracle says of itself.
+#[track_caller]
+fn read_edit_and_write_go_through_their_own_tools(place: &Workplace, record: &Value) {
+    let trace = place.read(&format!("run/{}/trace.jsonl", record["dir"].as_str().unwrap()));
+    let mut steps = 0;
+    for event in trace.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        let action = event["action"].as_str().unwrap_or_default();
+        if event["event"] == "oracle_step" && matches!(action, "read" | "edit" | "write") {
+            assert_eq!(event["tool"], action, "{}: {event}", record["dir"]);
+            steps += 1;
+        }
+    }
+    assert!(steps > 0, "{}: a plan that neither reads nor changes a file", record["dir"]);
 }
 
 #[test]
