@@ -83,6 +83,7 @@ fn a_missing_key_variable_is_named_and_its_remedy() {
     let file = place
         .file("experiment.toml", &real_upstream("http://127.0.0.1:9/v1", "key-env = \"BENCH_TEST_ABSENT\""));
     place.bench(&["run", &file]).exits(2).complains(&["BENCH_TEST_ABSENT", "export"]);
+    assert!(!place.path().join("runs").exists(), "nothing may be begun");
 }
 
 #[test]
@@ -132,7 +133,10 @@ fn a_run_directory_that_cannot_be_written_is_named() {
     }
     let place = Workplace::new();
     let file = place.file("experiment.toml", &smoke_experiment("bad"));
-    place.bench(&["run", &file, "-o", "/proc/bench-run"]).exits(2).complains(&["/proc/bench-run", "-o"]);
+    place
+        .bench(&["run", &file, "-o", "/sys/kernel/bench-run"])
+        .exits(2)
+        .complains(&["/sys/kernel/bench-run", "-o"]);
     let taken = place.file("a-file", "not a directory\n");
     place.bench(&["run", &file, "-o", &taken]).exits(2).complains(&["a-file"]);
     assert_eq!(place.read("a-file"), "not a directory\n");

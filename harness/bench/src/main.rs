@@ -8,6 +8,7 @@ mod exit;
 mod front;
 mod means;
 mod options;
+mod place;
 mod progress;
 mod say;
 mod source;

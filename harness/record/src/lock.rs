@@ -187,12 +187,10 @@ impl Lock {
     /// Computes [`Lock::rules_sha256`] from the rest.
     pub fn seal(mut self) -> Self {
         let mut value = serde_json::to_value(&self).expect("a lock is a JSON value");
+        forget_tools(&mut value);
         if let Value::Object(map) = &mut value {
             for key in Self::OUTSIDE_HASH {
                 map.remove(key);
-            }
-            for arm in map.get_mut("arms").and_then(Value::as_array_mut).into_iter().flatten() {
-                arm.as_object_mut().map(|arm| arm.remove("tools_sha256"));
             }
             if let Some(Value::Object(rules)) = map.get_mut("rules") {
                 rules.remove("max_reruns_per_block");
@@ -251,7 +249,10 @@ fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), LockError> {
 /// The first outcome-relevant field in which a lock on disk differs from the one that would be written now, as
 /// `key.path: was … now …`; `None` when both have the same pre-registration hash.
 pub fn lock_difference(on_disk: &Value, now: &Lock) -> Option<String> {
-    let now_value = serde_json::to_value(now).expect("a lock is a JSON value");
+    let mut now_value = serde_json::to_value(now).expect("a lock is a JSON value");
+    let mut on_disk = on_disk.clone();
+    forget_tools(&mut now_value);
+    forget_tools(&mut on_disk);
     if on_disk.get("rules_sha256") == now_value.get("rules_sha256") {
         return None;
     }
@@ -263,6 +264,15 @@ pub fn lock_difference(on_disk: &Value, now: &Lock) -> Option<String> {
         first_difference(key, was, is, &mut found);
     }
     Some(found.unwrap_or_else(|| "rules_sha256: the hash was made by another version of bench".to_owned()))
+}
+
+/// Which tools an arm showed is seen only when it has run: no part of what was decided beforehand.
+fn forget_tools(lock: &mut Value) {
+    for arm in lock.get_mut("arms").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(arm) = arm.as_object_mut() {
+            arm.remove("tools_sha256");
+        }
+    }
 }
 
 fn first_difference(path: &str, was: &Value, now: &Value, found: &mut Option<String>) {

@@ -1,17 +1,17 @@
 //! `bench run`: the main job in a few steps.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bench_core::{Clock as _, RunEvent, SystemClock};
-use bench_record::{HeldLock, Journal, Lock, RunDir, lock_difference};
+use bench_core::RunEvent;
+use bench_record::{HeldLock, Journal, Lock, RunDir};
 use bench_runner::{Harness, Progress, Run, RunEnd, StopWish, Ticket, salvage};
 
 use crate::commands::report::{self, Shown};
-use crate::exit::{Exit, Failure, OrExit, fail};
+use crate::exit::{Exit, Failure, OrExit};
 use crate::means::{Means, require_isolation, runtime};
 use crate::options::RunOptions;
+use crate::place::{self, Place};
 use crate::source::{ExperimentText, Source};
 use crate::{progress, say};
 
@@ -19,7 +19,7 @@ use crate::{progress, say};
 pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
     let source = Source::open(ExperimentText::read(options.file.as_deref())?, &options.places)?;
     require_isolation(&source.plan)?;
-    let place = choose_run_dir(&source, options)?;
+    let place = place::choose(&source, options)?;
     if let Place::Finished(dir) = &place {
         say::complain(&format!(
             "{}: every cell is settled, nothing to do (--new starts another run)",
@@ -27,9 +27,9 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
         ));
         return report::show_run(dir, Shown::Table, options.inconclusive_as);
     }
+    let means = Means::ready(&source, &place::absolute(place.path()))?;
     let run_dir = RunDir::create(place.path()).or_exit(Exit::Usage)?;
     let _held = HeldLock::take(run_dir.root()).or_exit(Exit::Environment)?;
-    let means = Means::ready(&source, &absolute(run_dir.root()))?;
     keep_plan(&source, &run_dir, &place)?;
     let events = progress::listeners(options.quiet, options.events.as_deref())?;
     let end = runtime()?.block_on(async {
@@ -42,112 +42,6 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
         RunEnd::Complete => exit,
         RunEnd::Stopped => Exit::Interrupted,
     })
-}
-
-/// Where the run lies, and whether it was begun before.
-enum Place {
-    New(PathBuf),
-    Unfinished(PathBuf),
-    Finished(PathBuf),
-}
-
-impl Place {
-    fn path(&self) -> &Path {
-        match self {
-            Self::New(path) | Self::Unfinished(path) | Self::Finished(path) => path,
-        }
-    }
-}
-
-fn choose_run_dir(source: &Source, options: &RunOptions) -> Result<Place, Failure> {
-    if let Some(dir) = &options.output {
-        return named_run_dir(source, dir, options.new);
-    }
-    let name = source.experiment().name.as_str();
-    let root = Path::new("runs");
-    let mut newest_difference = None;
-    if !options.new {
-        for dir in runs_of(root, name) {
-            match begun(source, &dir) {
-                Begun::Same { finished: false } => return Ok(Place::Unfinished(dir)),
-                Begun::Same { finished: true } => return Ok(Place::Finished(dir)),
-                Begun::Other(difference) => {
-                    newest_difference.get_or_insert((dir, difference));
-                }
-                Begun::NotARun => {}
-            }
-        }
-    }
-    if let Some((dir, difference)) = newest_difference {
-        say::complain(&format!("{} differs in {difference}; starting another run", dir.display()));
-    }
-    let stamp: String =
-        SystemClock::default().now_utc().chars().filter(|c| !matches!(c, '-' | ':')).take(15).collect();
-    let fresh = (1..).map(|n| {
-        let suffix = if n == 1 { String::new() } else { format!("-{n}") };
-        root.join(format!("{name}-{stamp}Z{suffix}"))
-    });
-    let dir = fresh.into_iter().find(|dir| !dir.exists());
-    Ok(Place::New(dir.unwrap_or_else(|| root.join(name))))
-}
-
-fn named_run_dir(source: &Source, dir: &Path, new: bool) -> Result<Place, Failure> {
-    match begun(source, dir) {
-        Begun::NotARun => Ok(Place::New(dir.to_owned())),
-        Begun::Same { .. } | Begun::Other(_) if new => fail(
-            Exit::Usage,
-            format!(
-                "run directory {} already holds a run; name another with -o, or leave --new out",
-                dir.display()
-            ),
-        ),
-        Begun::Same { finished: true } => Ok(Place::Finished(dir.to_owned())),
-        Begun::Same { finished: false } => Ok(Place::Unfinished(dir.to_owned())),
-        Begun::Other(difference) => fail(
-            Exit::Usage,
-            format!(
-                "run directory {} holds a run that differs in {difference}; name another directory with -o, or restore what changed",
-                dir.display()
-            ),
-        ),
-    }
-}
-
-enum Begun {
-    NotARun,
-    Same { finished: bool },
-    Other(String),
-}
-
-fn begun(source: &Source, dir: &Path) -> Begun {
-    let run = match RunDir::open(dir) {
-        Ok(run) => run,
-        Err(_) => return Begun::NotARun,
-    };
-    let Ok(lock) = Lock::read(&run.lock()) else { return Begun::NotARun };
-    if let Some(difference) = lock_difference(&lock, &source.plan.lock) {
-        return Begun::Other(difference);
-    }
-    let records = bench_record::read_journal(&run.journal()).map(|(records, _)| records).unwrap_or_default();
-    let settled = Progress::of(&records).settled_cells(&source.plan);
-    Begun::Same { finished: settled as usize == source.plan.schedule.len() }
-}
-
-/// Run directories of an experiment, newest first.
-fn runs_of(root: &Path, experiment: &str) -> Vec<PathBuf> {
-    let prefix = format!("{experiment}-2");
-    let Ok(entries) = std::fs::read_dir(root) else { return Vec::new() };
-    let mut dirs: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.starts_with(&prefix)))
-        .collect();
-    dirs.sort();
-    dirs.reverse();
-    dirs
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// Experiment file and lock, before the first cell.
