@@ -16,6 +16,7 @@ pub mod launcher;
 mod message;
 pub mod reach;
 pub mod running;
+pub mod seccomp;
 pub mod slot;
 pub mod spec;
 pub mod state_dir;
