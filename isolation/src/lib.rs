@@ -4,7 +4,9 @@
 //! [`Slots`], [`Workspace`]. What this machine can enforce: [`reachable`]. This crate leaves to others what is run in a
 //! cell, who answers its model calls, and what follows from how it ended.
 
+pub mod attempt;
 pub mod captured;
+pub mod classify;
 pub mod collect;
 mod discard;
 pub mod error;
@@ -14,6 +16,7 @@ mod inside;
 mod kernel;
 pub mod launcher;
 mod message;
+pub mod notify;
 pub mod reach;
 pub mod running;
 pub mod seccomp;

@@ -30,6 +30,7 @@ use bench_core::Sha256Hex;
 
 pub use assemble::{CallData, Outcome};
 use assemble::{Instruction, Program};
+pub(crate) use calls::is_metadata;
 pub use calls::{ARCHITECTURE, call_name};
 
 /// Which calls wake the cell's supervisor before they run.

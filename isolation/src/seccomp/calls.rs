@@ -19,3 +19,8 @@ pub(super) fn number(name: &str) -> Option<u32> {
 pub fn call_name(number: u32) -> Option<&'static str> {
     NAMED.iter().find(|(_, listed)| *listed == number).map(|(name, _)| *name)
 }
+
+/// Does this call change mode, owner, times or attributes, or set a watch, which Landlock does not see?
+pub(crate) fn is_metadata(name: &str) -> bool {
+    CHANGE_METADATA.contains(&name)
+}
