@@ -5,6 +5,7 @@
 //! cell, who answers its model calls, and what follows from how it ended.
 
 pub mod attempt;
+pub mod audit;
 pub mod captured;
 pub mod classify;
 pub mod collect;
