@@ -4,7 +4,10 @@
 //! [`Slots`], [`Workspace`]. What this machine can enforce: [`reachable`]. This crate leaves to others what is run in a
 //! cell, who answers its model calls, and what follows from how it ended.
 
+pub mod attempt;
+pub mod audit;
 pub mod captured;
+pub mod classify;
 pub mod collect;
 mod discard;
 pub mod error;
@@ -15,8 +18,10 @@ mod kernel;
 mod layout;
 pub mod launcher;
 mod message;
+pub mod notify;
 pub mod reach;
 pub mod running;
+pub mod seccomp;
 pub mod seen;
 pub mod slot;
 pub mod spec;
