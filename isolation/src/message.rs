@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bench_core::Program;
+use bench_core::{IsolationLevel, Program};
 use serde::{Deserialize, Serialize};
 
+use crate::seen;
 use crate::spec::{CellSpec, Policy};
 
 /// The launcher's first word to the harness.
@@ -31,13 +32,15 @@ pub(crate) struct Order {
     pub(crate) cwd: PathBuf,
     /// The rules of its walls.
     pub(crate) policy: Policy,
+    /// Which walls.
+    pub(crate) level: IsolationLevel,
     /// Milliseconds from exec.
     pub(crate) wall_ms: u64,
 }
 
 impl Order {
-    /// The order that a spec makes.
-    pub(crate) fn of(spec: &CellSpec) -> Self {
+    /// The order that a spec makes at a level. The directory may be given as the harness or as the cell sees it.
+    pub(crate) fn of(spec: &CellSpec, level: IsolationLevel) -> Self {
         let program = match &spec.program {
             Program::Own => None,
             Program::Path(path) => Some(path.clone()),
@@ -46,16 +49,19 @@ impl Order {
             program,
             args: spec.args.clone(),
             env: spec.env.clone(),
-            cwd: spec.cwd.clone(),
+            cwd: seen::as_seen(level, &spec.policy.writable, &spec.cwd),
             policy: spec.policy.clone(),
+            level,
             wall_ms: spec.wall_ms,
         }
     }
 }
 
-/// What the supervisor of a cell tells the harness: `Started` then `Ended`, or `Refused` alone.
+/// What a cell tells the harness: perhaps `Listening`, then `Started` and `Ended`, or `Refused`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
+    /// The cell's own network has a listener, which travels beside this; the program waits for [`GO`].
+    Listening,
     /// The walls stand, every probe held, the program runs.
     Started(Raised),
     /// The program never ran.
@@ -67,6 +73,8 @@ pub(crate) enum Report {
 /// What the agent process says before exec: the walls as they stand around it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Raised {
+    /// Which walls.
+    pub(crate) level: IsolationLevel,
     /// Rules asked for.
     pub(crate) requested: Vec<String>,
     /// Rules that hold.
@@ -84,6 +92,9 @@ pub(crate) struct Raised {
     /// CPU that putting up the walls took, to be left out of the program's.
     pub(crate) setup_cpu_us: u64,
 }
+
+/// The datagram by which the harness lets a program start whose listener it has taken.
+pub(crate) const GO: &[u8] = b"g";
 
 /// Why a program never ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,10 +150,10 @@ pub(crate) struct Ended {
     pub(crate) signal: Option<i32>,
     /// Why it was stopped, if it did not end by itself.
     pub(crate) stopped_by: Option<StopCause>,
-    /// Exec to exit of the leader.
-    pub(crate) wall_ms: f64,
-    /// User and system time of the whole tree.
-    pub(crate) cpu_ms: f64,
+    /// Monotonic time at which the leader ended.
+    pub(crate) exit_at_ns: u64,
+    /// User and system time of the whole tree, putting up the walls included.
+    pub(crate) cpu_us: u64,
     /// Largest resident set of a single process.
     pub(crate) peak_rss_bytes: u64,
     /// Processes that outlived the leader and were killed.
@@ -179,6 +190,19 @@ impl StopCause {
             b"" => Self::Abandoned,
             b"o" => Self::OutputCap,
             _ => Self::Asked,
+        }
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoWall { wall, detail } => write!(f, "{wall}: {detail}"),
+            Self::ProbeWentThrough { probe, outcome } => write!(f, "{probe}: {outcome}"),
+            Self::NotExecutable { program, errno } => {
+                write!(f, "{program} cannot be executed: {}", std::io::Error::from_raw_os_error(*errno))
+            }
+            Self::Setup { step, detail } => write!(f, "{step}: {detail}"),
         }
     }
 }

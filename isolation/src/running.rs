@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bench_core::{IsolationEvidence, IsolationLevel};
+use bench_core::IsolationEvidence;
 use rustix::net::SendFlags;
 use tokio::io::AsyncReadExt;
 use tokio::io::unix::AsyncFd;
@@ -136,7 +136,7 @@ async fn follow(
     };
     let ended = match ended {
         Report::Ended(ended) => ended,
-        Report::Started(_) | Report::Refused(_) => {
+        Report::Listening | Report::Started(_) | Report::Refused(_) => {
             return Err(LaunchError::setup("follow the cell", "its supervisor repeats itself"));
         }
     };
@@ -219,8 +219,8 @@ impl Draining {
             exit_code: ended.exit_code,
             signal: ended.signal,
             stopped_by,
-            wall_ms: ended.wall_ms,
-            cpu_ms: ended.cpu_ms,
+            wall_ms: ended.exit_at_ns.saturating_sub(raised.exec_at_ns) as f64 / 1e6,
+            cpu_ms: ended.cpu_us.saturating_sub(raised.setup_cpu_us) as f64 / 1e3,
             peak_rss_bytes: ended.peak_rss_bytes,
             stdout: self.stdout.capture.finish(),
             stderr: self.stderr.capture.finish(),
@@ -240,7 +240,7 @@ struct Emptied {
 
 fn evidence(raised: Raised, emptied: Emptied) -> IsolationEvidence {
     IsolationEvidence {
-        level: IsolationLevel::L1,
+        level: raised.level,
         requested: raised.requested,
         enforced: raised.enforced,
         missing: raised.missing,

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bench_core::{Ending, EndingKind, IsolationEvidence, LimitHit, RunEvent, Sha256Hex, Task};
 use bench_isolation::{
-    Captured, CellExit, CellSpec, CollectCaps, LaunchError, Policy, Slot, Stop, Workspace,
+    Captured, CellExit, CellSpec, CollectCaps, LaunchError, Policy, PreparedCell, Seen, Slot, Stop, Workspace,
 };
 use bench_proxy::{OracleScript, Recorder, RecorderSpec, Recording, RequestLimits};
 use bench_record::CellRecord;
@@ -79,22 +80,15 @@ impl Stage<'_> {
         Ok((slot, workspace))
     }
 
-    /// Recorder, walls, agent; returns when the cell is empty.
+    /// Walls, recorder, agent; returns when the cell is empty.
     async fn run_agent(
         &self,
         workspace: &Workspace,
         stop: &StopWish,
         findings: &mut Findings,
     ) -> Result<(), AttemptError> {
-        let recorder = match self.start_recorder().await {
-            Ok(recorder) => recorder,
-            Err(ending) => {
-                findings.ending = Some(*ending);
-                return Ok(());
-            }
-        };
-        let spec = match self.cell_spec(workspace, &recorder) {
-            Ok(spec) => spec,
+        let (cell, recorder) = match self.prepare_cell(workspace).await {
+            Ok(prepared) => prepared,
             Err(ending) => {
                 findings.ending = Some(*ending);
                 return Ok(());
@@ -102,7 +96,7 @@ impl Stage<'_> {
         };
         self.harness.events.emit(&RunEvent::AgentStarting { cell: self.ticket.cell.id() });
         findings.set_up_done(self.harness);
-        let outcome = self.watch(spec, &recorder, stop).await;
+        let outcome = self.watch(cell, &recorder, stop).await;
         let finished = recorder.finish().await;
         match finished {
             Ok(recording) => findings.recording = Some(recording),
@@ -128,11 +122,11 @@ impl Stage<'_> {
     /// Runs the agent until it ends, or the recorder or the operator ends it.
     async fn watch(
         &self,
-        spec: CellSpec,
+        cell: PreparedCell,
         recorder: &Recorder,
         stop: &StopWish,
     ) -> Result<CellExit, LaunchError> {
-        let mut cell = self.harness.launcher.launch(spec).await?;
+        let mut cell = cell.start().await?;
         tokio::select! {
             exit = cell.wait() => return exit,
             _ = recorder.stopped() => {}
@@ -146,12 +140,36 @@ impl Stage<'_> {
         self.ticket.credential(&self.harness.run_dir, &self.plan.lock_sha256)
     }
 
-    async fn start_recorder(&self) -> Result<Recorder, Box<Ending>> {
+    /// Everything that stands before the agent is started: its walls with the door in them, and who listens there.
+    async fn prepare_cell(&self, workspace: &Workspace) -> Result<(PreparedCell, Recorder), Box<Ending>> {
+        let launcher = &self.harness.launcher;
+        let wish = self.plan.experiment.recorder_port;
+        let (port, listener) = match launcher.own_port(wish) {
+            Some(port) => (port, None),
+            None => self.listen_here(wish.unwrap_or(0)).map(|(port, listener)| (port, Some(listener)))?,
+        };
+        let spec = self.cell_spec(workspace, port)?;
+        let mut cell = launcher.prepare(spec).await.map_err(|error| Box::new(launch_ending(&error)))?;
+        let Some(listener) = listener.or_else(|| cell.take_listener()) else {
+            let why = "the cell has no listener for its recorder";
+            return Err(Box::new(Ending::because(EndingKind::HarnessFault, why)));
+        };
+        Ok((cell, self.start_recorder(listener).await?))
+    }
+
+    /// A listener on the host's loopback, for cells without a network of their own.
+    fn listen_here(&self, port: u16) -> Result<(u16, TcpListener), Box<Ending>> {
+        TcpListener::bind(("127.0.0.1", port))
+            .and_then(|listener| Ok((listener.local_addr()?.port(), listener)))
+            .map_err(|e| {
+                let what = format!("recorder cannot listen on 127.0.0.1:{port}: {e}");
+                Box::new(Ending::because(EndingKind::HarnessFault, what))
+            })
+    }
+
+    async fn start_recorder(&self, listener: TcpListener) -> Result<Recorder, Box<Ending>> {
         let experiment = &self.plan.experiment;
         let fault = |what: String| Box::new(Ending::because(EndingKind::HarnessFault, what));
-        let port = experiment.recorder_port.unwrap_or(0);
-        let listener = std::net::TcpListener::bind(("127.0.0.1", port))
-            .map_err(|e| fault(format!("recorder cannot listen on 127.0.0.1:{port}: {e}")))?;
         let resolved = &self.arm.resolved;
         if self.plan.uses_oracle() {
             self.harness.oracle.enter(
@@ -184,13 +202,14 @@ impl Stage<'_> {
         Recorder::start(listener, spec).await.map_err(|e| fault(e.to_string()))
     }
 
-    fn cell_spec(&self, workspace: &Workspace, recorder: &Recorder) -> Result<CellSpec, Box<Ending>> {
+    fn cell_spec(&self, workspace: &Workspace, port: u16) -> Result<CellSpec, Box<Ending>> {
+        let seen = workspace.seen(self.harness.launcher.level());
         let site = bench_arms::Site {
-            base_url: recorder.base_url(),
+            base_url: Recorder::base_url_at(port),
             credential: self.credential(),
             instruction: self.task.instruction.clone(),
-            home: workspace.home().to_owned(),
-            workspace: workspace.root().to_owned(),
+            home: seen.home.clone(),
+            workspace: seen.root.clone(),
         };
         let invocation = self.arm.resolved.invocation(&self.arm.arm, &site);
         for file in &invocation.files {
@@ -199,17 +218,17 @@ impl Stage<'_> {
             })?;
         }
         let limits = &self.plan.experiment.limits;
-        let mut env = base_environment(workspace, &self.plan.site.path_env, &invocation.path_prefix);
+        let mut env = base_environment(&seen, &self.plan.site.path_env, &invocation.path_prefix);
         env.extend(invocation.env);
         Ok(CellSpec {
             program: invocation.program,
             args: invocation.args,
             env,
-            cwd: workspace.root().to_owned(),
+            cwd: seen.root,
             policy: Policy {
                 readable: invocation.readable,
                 writable: workspace.writable(),
-                connect_port: Some(recorder.port()),
+                connect_port: Some(port),
                 must_not_read: self.hidden_paths(),
             },
             wall_ms: limits.wall_ms,
@@ -310,14 +329,14 @@ fn keep_json(path: &Path, evidence: &IsolationEvidence) -> Result<(), AttemptErr
 }
 
 /// The allow-list: an agent's environment holds these and what its adapter adds, nothing of ours.
-fn base_environment(workspace: &Workspace, path_env: &str, prefix: &[PathBuf]) -> BTreeMap<String, String> {
+fn base_environment(seen: &Seen, path_env: &str, prefix: &[PathBuf]) -> BTreeMap<String, String> {
     let mut path: Vec<String> = prefix.iter().map(|p| p.to_string_lossy().into_owned()).collect();
     path.push(path_env.to_owned());
     let text = |p: &Path| p.to_string_lossy().into_owned();
     BTreeMap::from([
         ("PATH".to_owned(), path.join(":")),
-        ("HOME".to_owned(), text(workspace.home())),
-        ("TMPDIR".to_owned(), text(workspace.tmp())),
+        ("HOME".to_owned(), text(&seen.home)),
+        ("TMPDIR".to_owned(), text(&seen.tmp)),
         ("LANG".to_owned(), "C.UTF-8".to_owned()),
         ("TERM".to_owned(), "dumb".to_owned()),
         // /etc/gitconfig may hold credentials and is not granted; git dies on a file that it may not read.

@@ -4,14 +4,20 @@ use std::ffi::CString;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
-use rustix::process::{Pid, Resource, Rlimit, Signal};
+use rustix::process::{Pid, Signal};
 
 use super::launcher::Surroundings;
-use super::{capabilities, probe};
+use super::probe::Outsiders;
+use super::user::CellUser;
+use super::{capabilities, limits, probe, view};
+use crate::gaps::Mechanism;
 use crate::kernel::{self, Image, UsageOf};
+use crate::layout::Use;
 use crate::message::{Order, Raised, Refusal};
+use crate::walls::Places;
 use crate::{gaps, walls};
 
 /// What the agent process starts with.
@@ -20,8 +26,12 @@ pub(crate) struct Start<'a> {
     pub(crate) order: &'a Order,
     /// What the launcher knows.
     pub(crate) surroundings: &'a Surroundings,
-    /// The supervisor, which must be the parent.
-    pub(crate) supervisor: Pid,
+    /// The supervisor, which must be the parent; none in a pid namespace, whose init cannot be told from another.
+    pub(crate) parent: Option<Pid>,
+    /// What is granted in a root of the cell's own; none = where the harness sees it.
+    pub(crate) grants: Option<Vec<(PathBuf, Use)>>,
+    /// The cell's user as the host knows it, where a user namespace maps it; none = to be found out.
+    pub(crate) user: Option<u32>,
     /// Becomes stdout.
     pub(crate) stdout: OwnedFd,
     /// Becomes stderr.
@@ -44,7 +54,7 @@ pub(crate) fn become_program(start: Start<'_>) -> ! {
     kernel::leave(1)
 }
 
-fn say(words: &mut std::fs::File, word: &Result<Raised, Refusal>) {
+pub(crate) fn say(words: &mut std::fs::File, word: &Result<Raised, Refusal>) {
     let mut line = serde_json::to_vec(word).expect("our own words are valid JSON values");
     line.push(b'\n');
     // The only reader is the supervisor; if it is gone, this process is about to be killed.
@@ -57,37 +67,57 @@ fn prepare(start: &Start<'_>) -> Result<Raised, Refusal> {
         .surroundings
         .landlock_abi
         .ok_or_else(|| Refusal::no_wall("Landlock", "this kernel has none, or the harness may not use it"))?;
-    let policy = &start.order.policy;
-    let system = &start.surroundings.system;
-    let own_image = start.order.program.is_none().then_some(start.surroundings.own_image.as_fd());
-    let rules = walls::prepare(abi, system, policy, own_image)?;
+    let (order, system) = (start.order, &start.surroundings.system);
+    let own_image = order.program.is_none().then_some(start.surroundings.own_image.as_fd());
+    let places = start.grants.as_deref().map_or(Places::Host(system), Places::Own);
+    let user = CellUser::of(start)?;
+    let rules = walls::prepare(abi, &places, &order.policy, own_image)?;
+    capabilities::empty_bounding_set()?;
+    user.become_it(&order.policy)?;
     capabilities::drop_all()?;
+    follow_parent(start)?;
+    enter(&order.cwd)?;
+    limits::set(user.is_own())?;
     walls::enforce(rules)?;
-    let probes = probe::run(abi, policy, start.surroundings.outsiders)?;
-    let mut phrases = walls::phrases(abi, system, policy);
-    let always = ["capabilities: none", "no new privileges", "descriptors: 0, 1, 2", "core dumps: none"];
-    for list in [&mut phrases.requested, &mut phrases.enforced] {
-        list.extend(always.map(str::to_owned));
-    }
-    Ok(Raised {
-        requested: phrases.requested,
-        enforced: phrases.enforced,
-        missing: gaps::missing(abi),
-        probes,
-        landlock_abi: Some(abi),
-        uid: rustix::process::getuid().as_raw(),
-        exec_at_ns: 0,
-        setup_cpu_us: 0,
-    })
+    let outsiders = if start.grants.is_some() { Outsiders::init() } else { start.surroundings.outsiders };
+    let probes = probe::run(abi, order, outsiders)?;
+    Ok(raised(start, abi, probes, &user))
 }
 
-/// Session, terminal, descriptors, limits: nothing of the harness's stays with the agent.
-fn cut_ties(start: &Start<'_>) -> Result<(), Refusal> {
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|error| Refusal::setup("follow the supervisor's end", error))?;
-    if rustix::process::getppid() != Some(start.supervisor) {
-        return Err(Refusal::setup("follow the supervisor's end", "it has ended already"));
+fn raised(start: &Start<'_>, abi: u32, probes: Vec<String>, user: &CellUser) -> Raised {
+    let level = start.order.level;
+    let mut phrases = walls::phrases(abi, &start.surroundings.system, &start.order.policy, level);
+    let mut held: Vec<String> =
+        ["capabilities: none", "no new privileges", "descriptors: 0, 1, 2"].map(str::to_owned).into();
+    held.extend(limits::phrases(user.is_own()));
+    let mut mechanisms = vec![Mechanism::Landlock];
+    if user.is_own() {
+        held.push(format!("user: {}, the cell's own", user.phrase()));
+        mechanisms.push(Mechanism::OwnUser);
     }
+    if start.grants.is_some() {
+        held.push("namespaces: user, mount, pid, network, ipc, host name, cgroup".to_owned());
+        held.push(view::SCRATCH_PHRASE.to_owned());
+        mechanisms.push(Mechanism::Namespaces);
+    }
+    for list in [&mut phrases.requested, &mut phrases.enforced] {
+        list.extend(held.iter().cloned());
+    }
+    Raised {
+        level,
+        requested: phrases.requested,
+        enforced: phrases.enforced,
+        missing: gaps::missing(abi, &mechanisms),
+        probes,
+        landlock_abi: Some(abi),
+        uid: user.outside(),
+        exec_at_ns: 0,
+        setup_cpu_us: 0,
+    }
+}
+
+/// Session, terminal, descriptors: nothing of the harness's stays with the agent.
+fn cut_ties(start: &Start<'_>) -> Result<(), Refusal> {
     rustix::process::setsid().map_err(|error| Refusal::setup("start a session", error))?;
     let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
         .map_err(|error| Refusal::setup("open /dev/null", error))?;
@@ -95,9 +125,20 @@ fn cut_ties(start: &Start<'_>) -> Result<(), Refusal> {
         kernel::place_descriptor(fd, target).map_err(|error| Refusal::setup("connect output", error))?;
     }
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
-    rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })
-        .map_err(|error| Refusal::setup("forbid core dumps", error))?;
-    let cwd = &start.order.cwd;
+    Ok(())
+}
+
+/// Ends with the parent. After every change of user: the kernel forgets it then.
+fn follow_parent(start: &Start<'_>) -> Result<(), Refusal> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| Refusal::setup("follow the supervisor's end", error))?;
+    if start.parent.is_some() && rustix::process::getppid() != start.parent {
+        return Err(Refusal::setup("follow the supervisor's end", "it has ended already"));
+    }
+    Ok(())
+}
+
+fn enter(cwd: &Path) -> Result<(), Refusal> {
     rustix::process::chdir(cwd).map_err(|error| Refusal::setup(format!("enter {}", cwd.display()), error))
 }
 

@@ -11,9 +11,10 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlag
 use rustix::process::{DumpableBehavior, Pid, Signal};
 
 use super::probe::Outsiders;
-use super::{supervisor, tree};
+use super::{supervisor, tree, trial};
 use crate::kernel::{self, Fork};
 use crate::message::{Hello, Order, Refusal, Report};
+use crate::layout::SystemView;
 use crate::walls::SystemGrants;
 
 /// What the launcher knows when a cell is forked off.
@@ -22,6 +23,8 @@ pub(crate) struct Surroundings {
     pub(crate) landlock_abi: Option<u32>,
     /// The system's part of every policy.
     pub(crate) system: SystemGrants,
+    /// The system's part of every root of a cell's own.
+    pub(crate) view: SystemView,
     /// The image this process runs, whatever has been built in its place since.
     pub(crate) own_image: OwnedFd,
     /// Who must not be reached from inside.
@@ -43,6 +46,9 @@ pub(crate) struct Connection {
 /// Body of the hidden subcommand `sandbox-exec`. To be called first thing in `main`, before any thread exists; stdin
 /// must be the socket that [`crate::Launcher::start`] makes.
 pub fn sandbox_exec_main() -> ExitCode {
+    if std::env::args().nth(2).as_deref() == Some(trial::ARGUMENT) {
+        return trial::main();
+    }
     let control = match take_control() {
         Ok(control) => control,
         Err(error) => return complain(&format!("stdin is not the launcher's socket: {error}")),
@@ -77,7 +83,7 @@ fn take_control() -> std::io::Result<OwnedFd> {
     Ok(control)
 }
 
-fn set_up() -> std::io::Result<(Surroundings, OwnedFd)> {
+pub(crate) fn set_up() -> std::io::Result<(Surroundings, OwnedFd)> {
     let own_image = rustix::fs::open("/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
@@ -90,10 +96,12 @@ fn set_up() -> std::io::Result<(Surroundings, OwnedFd)> {
     let surroundings = Surroundings {
         landlock_abi: kernel::landlock_version().ok(),
         system: SystemGrants::open()?,
+        view: SystemView::read(),
         own_image,
         outsiders: Outsiders {
-            launcher: rustix::process::getpid(),
+            launcher: Some(rustix::process::getpid()),
             harness: rustix::process::getppid().filter(|pid| !pid.is_init()),
+            init: None,
         },
     };
     Ok((surroundings, signals))

@@ -15,12 +15,13 @@ use rustix::process::{Pid, Signal, WaitStatus};
 
 use super::agent::{self, Start};
 use super::launcher::{Connection, Surroundings, read_order};
-use super::tree;
+use super::{init, tree};
 use crate::kernel::{self, Fork, UsageOf};
 use crate::message::{Ended, Order, Raised, Refusal, Report, StopCause};
+use crate::seen;
 
 /// How long a stopped agent may tidy up after SIGTERM.
-const GRACE: Duration = Duration::from_millis(200);
+pub(crate) const GRACE: Duration = Duration::from_millis(200);
 
 /// How long putting the walls up may take before it counts as hung.
 const SETUP_PATIENCE: Duration = Duration::from_secs(20);
@@ -33,16 +34,35 @@ pub(crate) fn supervise(connection: Connection, launcher: Pid, surroundings: &Su
             let order = read_order(&order).map_err(|error| Refusal::setup("read the order", error))?;
             Ok((signals, order))
         })
-        .and_then(|(signals, order)| start(&order, [stdout, stderr], surroundings, signals));
+        .and_then(|(signals, order)| {
+            if seen::has_namespaces(order.level) {
+                let (cell, raised) = init::start(&order, [stdout, stderr], &socket, surroundings, signals)?;
+                Ok((Cell::Namespaces(cell), raised))
+            } else {
+                let (cell, raised) = start(&order, [stdout, stderr], surroundings, signals)?;
+                Ok((Cell::Tree(cell), raised))
+            }
+        });
     match started {
         Ok((cell, raised)) => {
             report(&socket, &Report::Started(raised));
-            let ended = cell.run(&socket);
+            let ended = match cell {
+                Cell::Tree(tree) => tree.run(&socket),
+                Cell::Namespaces(namespaces) => namespaces.run(&socket),
+            };
             report(&socket, &Report::Ended(ended));
         }
         Err(refusal) => report(&socket, &Report::Refused(refusal)),
     }
     kernel::leave(0)
+}
+
+/// What a supervisor has started.
+enum Cell {
+    /// A program and its tree, at level L1.
+    Tree(RunningTree),
+    /// An init with namespaces of its own, from level L2.
+    Namespaces(init::RunningInit),
 }
 
 /// Sends one report. A harness that is gone does not need it.
@@ -73,28 +93,19 @@ fn start(
 ) -> Result<(RunningTree, Raised), Refusal> {
     let fail = |error: std::io::Error| Refusal::setup("fork the agent process", error);
     let (heard, words) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|error| fail(error.into()))?;
-    let supervisor = rustix::process::getpid();
+    let parent = Some(rustix::process::getpid());
     let [stdout, stderr] = outputs;
     let leader = match kernel::fork().map_err(fail)? {
         Fork::Parent(leader) => leader,
         Fork::Child => {
-            agent::become_program(Start { order, surroundings, supervisor, stdout, stderr, words })
+            agent::become_program(Start { order, surroundings, parent, grants: None, user: None, stdout, stderr, words })
         }
     };
     drop((words, stdout, stderr));
     match listen(heard) {
         Ok(raised) => {
             let deadline = Instant::now() + Duration::from_millis(order.wall_ms);
-            let cell = RunningTree {
-                leader,
-                signals,
-                deadline,
-                exec_at_ns: raised.exec_at_ns,
-                setup_cpu_us: raised.setup_cpu_us,
-                status: None,
-                exit_at_ns: 0,
-            };
-            Ok((cell, raised))
+            Ok((RunningTree::new(leader, signals, deadline), raised))
         }
         Err(refusal) => {
             tree::end_all(signals.as_fd(), &HashSet::new());
@@ -104,7 +115,7 @@ fn start(
 }
 
 /// The agent process's last word before its end of the pipe closes: walls and exec, or why not.
-fn listen(heard: OwnedFd) -> Result<Raised, Refusal> {
+pub(crate) fn listen(heard: OwnedFd) -> Result<Raised, Refusal> {
     wait_readable(&heard)?;
     let mut last = Err(Refusal::setup("put up the walls", "the agent process ended without a word"));
     for line in BufReader::new(std::fs::File::from(heard)).lines() {
@@ -131,18 +142,22 @@ fn wait_readable(heard: &OwnedFd) -> Result<(), Refusal> {
 }
 
 /// A program behind its walls, with everything that it started.
-struct RunningTree {
+pub(crate) struct RunningTree {
     leader: Pid,
     signals: OwnedFd,
     deadline: Instant,
-    exec_at_ns: u64,
-    setup_cpu_us: u64,
     status: Option<WaitStatus>,
     exit_at_ns: u64,
 }
 
 impl RunningTree {
-    fn run(mut self, socket: &OwnedFd) -> Ended {
+    /// A leader that has been forked, and until when it may run. `signals` carries SIGCHLD and SIGTERM.
+    pub(crate) fn new(leader: Pid, signals: OwnedFd, deadline: Instant) -> Self {
+        Self { leader, signals, deadline, status: None, exit_at_ns: 0 }
+    }
+
+    /// Follows it until its tree is empty; `socket` carries requests to stop.
+    pub(crate) fn run(mut self, socket: &OwnedFd) -> Ended {
         let stopped_by = self.wait_for_leader(socket);
         if let Some(cause) = stopped_by {
             self.stop_leader(cause);
@@ -156,8 +171,8 @@ impl RunningTree {
             exit_code,
             signal,
             stopped_by,
-            wall_ms: self.exit_at_ns.saturating_sub(self.exec_at_ns) as f64 / 1e6,
-            cpu_ms: usage.cpu_us.saturating_sub(self.setup_cpu_us) as f64 / 1e3,
+            exit_at_ns: self.exit_at_ns,
+            cpu_us: usage.cpu_us,
             peak_rss_bytes: usage.peak_rss_bytes,
             survivors_killed: remains.killed_beside(self.leader),
             quiescent: remains.quiescent,
