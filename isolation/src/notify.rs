@@ -156,6 +156,11 @@ impl NotifySupervisor {
         launching
     }
 
+    /// Says that the agent process has become the program; where its exec was heard, that is known already.
+    pub fn launched(&mut self) {
+        self.launching = None;
+    }
+
     fn refused(&self, trapped: &Trapped, name: &str) -> Attempt {
         let arguments = &trapped.call.arguments;
         let whom = match name {

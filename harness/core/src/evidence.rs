@@ -84,6 +84,9 @@ pub struct IsolationEvent {
 /// The one class of event that decides an ending.
 pub const OUTSIDE_ACCESS: &str = "outside_access";
 
+/// How a hole in the list of attempts stands among what is missing.
+pub const HOLE: &str = "a part of the evidence: ";
+
 impl IsolationEvidence {
     /// How often the cell tried something beyond its space; null = nobody watched, so nothing is known.
     pub fn outside_accesses(&self) -> Option<u64> {

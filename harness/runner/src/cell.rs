@@ -18,6 +18,7 @@ use bench_record::CellRecord;
 use bench_tasks::{Verification, VerifyFault, VerifySite, verify};
 
 use crate::StopWish;
+use crate::access;
 use crate::attempt::{AttemptError, Harness, Ticket};
 use crate::evidence::{Findings, record_of};
 use crate::patch::workspace_patch;
@@ -65,10 +66,20 @@ impl Stage<'_> {
                 if findings.calls_for_verdict() {
                     self.judge(&mut slot, workspace, &mut findings).await?;
                 }
+                self.read_evidence(&mut findings);
             }
         }
         self.keep_evidence(&findings)?;
         Ok(record_of(self, findings))
+    }
+
+    /// What the cell tried, and whether that is known, after the verdict: the kernel's own records close only some time
+    /// after a cell's end, and the hidden check need not wait for them.
+    fn read_evidence(&self, findings: &mut Findings) {
+        let rule = self.plan.experiment.rules.on_outside_access;
+        if let (Some(ending), Some(exit)) = (&findings.ending, &findings.exit) {
+            findings.ending = Some(access::with_evidence(ending.clone(), &exit.isolation, rule));
+        }
     }
 
     /// A fresh workspace in a slot of our own.
