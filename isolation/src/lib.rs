@@ -17,6 +17,7 @@ mod inside;
 mod kernel;
 mod layout;
 pub mod launcher;
+pub mod manifest;
 mod message;
 pub mod notify;
 pub mod reach;
