@@ -103,7 +103,12 @@ impl Class {
 }
 
 /// Where a read that is refused is a gap of the policy rather than a wandering agent.
-const SYSTEM_TREES: &[&str] = &["/etc", "/usr", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/sys"];
+const SYSTEM_TREES: &[&str] =
+    &["/etc", "/usr", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/sys", "/selinux"];
+
+/// Sockets at which C libraries ask for users, groups and hosts, or leave a word for the system's log.
+const LIBRARY_SOCKETS: &[&str] =
+    &["/dev/log", "/run/nscd", "/run/systemd/userdb", "/var/run/nscd", "/run/systemd/journal"];
 
 /// Files that tools look for in every directory above the one they work in.
 const CONFIGURATION: &[&str] = &[
@@ -239,6 +244,9 @@ fn by_path(attempt: &Attempt, path: &Path, grounds: &Grounds) -> Class {
     }
     if reading && SYSTEM_TREES.iter().any(|tree| path.starts_with(tree)) {
         return if attempt.act == Act::Look { Class::SystemRo } else { Class::PolicyGap };
+    }
+    if attempt.act == Act::Connect && LIBRARY_SOCKETS.iter().any(|socket| path.starts_with(socket)) {
+        return Class::PolicyGap;
     }
     let looking = attempt.act == Act::Look || attempt.found == Some(false);
     // A directory above the workspace: its existence is no secret, its list is.

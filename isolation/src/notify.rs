@@ -68,13 +68,15 @@ pub struct NotifySupervisor {
 }
 
 impl NotifySupervisor {
-    /// `launching` is the process that installed the filter and has not yet become the program.
+    /// `launching` is the process that installed the filter and has not yet become the program: where exec is trapped,
+    /// what it calls up to its exec is not written down. In the narrow set it calls nothing that is trapped.
     pub fn new(listener: OwnedFd, filter: Filter, grounds: Grounds, launching: Option<Pid>) -> Self {
+        let hears_exec = filter.options().notify >= NotifySet::Open;
         Self {
             listener: Listener::new(listener),
             filter,
             grounds,
-            launching: launching.map(|pid| pid.as_raw_nonzero().get().unsigned_abs()),
+            launching: launching.filter(|_| hears_exec).map(|pid| pid.as_raw_nonzero().get().unsigned_abs()),
             tally: Tally::default(),
             calls: 0,
             unanswered: 0,
@@ -152,11 +154,6 @@ impl NotifySupervisor {
             self.launching = None;
         }
         launching
-    }
-
-    /// Tells it that the agent process has become the program, where no exec is trapped.
-    pub fn launched(&mut self) {
-        self.launching = None;
     }
 
     fn refused(&self, trapped: &Trapped, name: &str) -> Attempt {

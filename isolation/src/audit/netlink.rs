@@ -13,7 +13,8 @@ const BUFFER_BYTES: libc::c_int = 16 << 20;
 const HEADER: usize = 16;
 const LONGEST: usize = 16 << 10;
 
-const REQUEST_ACK: u16 = 0x1 | 0x4;
+const REQUEST: u16 = 0x1;
+const ACKNOWLEDGE: u16 = 0x4;
 const MESSAGE_ERROR: u16 = 2;
 /// How long the kernel may take to answer a request; it answers at once, or somebody else's daemon holds it up.
 const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
@@ -102,27 +103,46 @@ impl Socket {
         }
     }
 
-    /// Sends a request and collects what is answered up to its acknowledgement.
-    pub(super) fn ask(&self, number: u16, body: &[u8]) -> io::Result<Vec<Message>> {
+    /// Sends a request and waits for its acknowledgement.
+    pub(super) fn set(&self, number: u16, body: &[u8]) -> io::Result<()> {
+        self.send(number, REQUEST | ACKNOWLEDGE, body)?;
+        self.wait_for(|message| match message.number {
+            MESSAGE_ERROR => Some(acknowledged(&message.body)),
+            _ => None,
+        })?
+    }
+
+    /// Sends a request and waits for the message that answers it. No acknowledgement is asked for: the kernel sends it
+    /// first, from another thread than the answer.
+    pub(super) fn get(&self, number: u16) -> io::Result<Vec<u8>> {
+        self.send(number, REQUEST, &[])?;
+        self.wait_for(|message| match message.number {
+            MESSAGE_ERROR => Some(acknowledged(&message.body).map(|()| Vec::new())),
+            answer if answer == number => Some(Ok(message.body.clone())),
+            _ => None,
+        })?
+    }
+
+    fn send(&self, number: u16, flags: u16, body: &[u8]) -> io::Result<()> {
         let length = u32::try_from(HEADER + body.len()).expect("our requests are short");
         let mut request = Vec::with_capacity(HEADER + body.len());
         request.extend(length.to_ne_bytes());
         request.extend(number.to_ne_bytes());
-        request.extend(REQUEST_ACK.to_ne_bytes());
+        request.extend(flags.to_ne_bytes());
         request.extend([1, 0, 0, 0, 0, 0, 0, 0]);
         request.extend(body);
         rustix::io::write(&self.0, &request)?;
-        let mut answers = Vec::new();
+        Ok(())
+    }
+
+    fn wait_for<T>(&self, mut wanted: impl FnMut(&Message) -> Option<T>) -> io::Result<T> {
         loop {
             let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::IN)];
             if rustix::event::poll(&mut fds, Some(&PATIENCE))? == 0 {
                 return Err(io::Error::from(io::ErrorKind::TimedOut));
             }
-            for message in self.receive()? {
-                if message.number == MESSAGE_ERROR {
-                    return acknowledged(&message.body).map(|()| answers);
-                }
-                answers.push(message);
+            if let Some(found) = self.receive()?.iter().find_map(&mut wanted) {
+                return Ok(found);
             }
         }
     }

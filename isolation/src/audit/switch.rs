@@ -51,10 +51,9 @@ pub struct Applied {
 
 /// Asks the kernel how auditing stands. Needs `CAP_AUDIT_CONTROL`.
 pub fn state() -> io::Result<AuditState> {
-    let answers = Socket::asking()?.ask(GET, &[])?;
-    let status = answers.iter().find(|message| message.number == GET);
+    let status = Socket::asking()?.get(GET)?;
     let word = |index: usize| {
-        let bytes = status?.body.get(4 * index..4 * index + 4)?;
+        let bytes = status.get(4 * index..4 * index + 4)?;
         Some(u32::from_ne_bytes(bytes.try_into().ok()?))
     };
     let fields = (word(1), word(5), word(6));
@@ -100,15 +99,15 @@ pub fn apply(plan: &FixPlan) -> io::Result<Applied> {
 
 fn apply_each(socket: &Socket, plan: &FixPlan, applied: &mut Applied) -> io::Result<()> {
     if plan.before.backlog_limit != 0 && plan.before.backlog_limit < BACKLOG_LIMIT {
-        socket.ask(SET, &status(MASK_BACKLOG_LIMIT, 0, BACKLOG_LIMIT))?;
+        socket.set(SET, &status(MASK_BACKLOG_LIMIT, 0, BACKLOG_LIMIT))?;
     }
     if plan.before.enabled == 0 {
-        match socket.ask(ADD_RULE, &never_task()) {
+        match socket.set(ADD_RULE, &never_task()) {
             Ok(_) => applied.rule_added = true,
             Err(error) if error.raw_os_error() == Some(libc::EEXIST) => {}
             Err(error) => return Err(error),
         }
-        socket.ask(SET, &status(MASK_ENABLED, 1, 0))?;
+        socket.set(SET, &status(MASK_ENABLED, 1, 0))?;
     }
     Ok(())
 }
@@ -118,17 +117,17 @@ pub fn restore(applied: &Applied) -> io::Result<()> {
     let socket = Socket::asking()?;
     let now = state()?;
     if now.enabled != applied.before.enabled {
-        socket.ask(SET, &status(MASK_ENABLED, applied.before.enabled, 0))?;
+        socket.set(SET, &status(MASK_ENABLED, applied.before.enabled, 0))?;
     }
     if applied.rule_added {
-        match socket.ask(DELETE_RULE, &never_task()) {
+        match socket.set(DELETE_RULE, &never_task()) {
             Ok(_) => {}
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {}
             Err(error) => return Err(error),
         }
     }
     if now.backlog_limit != applied.before.backlog_limit {
-        socket.ask(SET, &status(MASK_BACKLOG_LIMIT, 0, applied.before.backlog_limit))?;
+        socket.set(SET, &status(MASK_BACKLOG_LIMIT, 0, applied.before.backlog_limit))?;
     }
     Ok(())
 }

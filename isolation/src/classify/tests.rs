@@ -74,6 +74,8 @@ fn every_example_of_the_rules() {
         (Write, "/tmp/x", OutsideAccess),
         (Look, "/root/.cargo/bin/cargo", PolicyGap),
         (Execute, "/root/.cargo/bin/cargo", PolicyGap),
+        (Act::Connect, "/run/nscd/socket", PolicyGap),
+        (Act::Connect, "/run/docker.sock", OutsideAccess),
         (Write, "/root/.cargo/bin/cargo", OutsideAccess),
         (Read, "/root/.cargo/bin/cargo", OutsideAccess),
     ];
