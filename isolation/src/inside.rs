@@ -15,6 +15,7 @@ pub(crate) mod door;
 pub(crate) mod init;
 pub(crate) mod launcher;
 pub(crate) mod limits;
+pub(crate) mod lookout;
 pub(crate) mod probe;
 pub(crate) mod supervisor;
 pub(crate) mod tree;

@@ -22,8 +22,8 @@ use crate::error::{LaunchError, LauncherError};
 use crate::kernel;
 use crate::message::{GO, Hello, Order, Report};
 use crate::reach::reachable;
-use crate::running::{RunningCell, Streams};
-use crate::seen;
+use crate::running::{Ground, RunningCell, Streams};
+use crate::{grounds, seen};
 use crate::spec::CellSpec;
 
 /// Where an agent finds its recorder in a network of its own; nobody else is there, so the number is free.
@@ -50,6 +50,7 @@ pub struct PreparedCell {
     streams: Streams,
     listener: Option<TcpListener>,
     waits: bool,
+    ground: Ground,
 }
 
 impl PreparedCell {
@@ -65,9 +66,9 @@ impl PreparedCell {
                 .map_err(|error| LaunchError::LauncherDied { detail: error.to_string() })?;
         }
         match receive(&self.socket).await? {
-            Report::Started(raised) => Ok(RunningCell::follow(self.socket, self.streams, raised)),
+            Report::Started(raised) => Ok(RunningCell::follow(self.socket, self.streams, raised, self.ground)),
             Report::Refused(refusal) => Err(refusal.into()),
-            Report::Listening | Report::Ended(_) => {
+            Report::Listening | Report::Attempts(_) | Report::Watched { .. } | Report::Ended(_) => {
                 Err(LaunchError::setup("start the cell", "its reports come out of order"))
             }
         }
@@ -119,7 +120,9 @@ impl Launcher {
     pub async fn prepare(&self, spec: CellSpec) -> Result<PreparedCell, LaunchError> {
         let setup = |step: &'static str| move |error: Errno| LaunchError::setup(step, error);
         let waits = seen::has_namespaces(self.level()) && spec.policy.connect_port.is_some();
-        let order = order_file(&Order::of(&spec, self.level()))?;
+        let order = Order::of(&spec, self.level());
+        let ground = Ground { grounds: grounds::of(&order), housekeeping: spec.policy.housekeeping.clone() };
+        let order = order_file(&order)?;
         let (ours, theirs) = socket_pair().map_err(setup("make the cell's socket"))?;
         let (stdout, their_stdout) =
             rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(setup("make a pipe"))?;
@@ -137,7 +140,7 @@ impl Launcher {
             cap_bytes: spec.output_cap_bytes,
         };
         let listener = if waits { Some(receive_listener(&socket).await?) } else { None };
-        Ok(PreparedCell { socket, streams, listener, waits })
+        Ok(PreparedCell { socket, streams, listener, waits, ground })
     }
 
     /// Starts a program behind walls. Returns once it runs: every wall stands and every probe held.
@@ -244,7 +247,7 @@ async fn receive_listener(socket: &AsyncFd<OwnedFd>) -> Result<TcpListener, Laun
         return match (serde_json::from_slice(&datagram).map_err(|error| gone(error.to_string()))?, fd) {
             (Report::Listening, Some(fd)) => Ok(TcpListener::from(fd)),
             (Report::Refused(refusal), _) => Err(refusal.into()),
-            (Report::Listening | Report::Started(_) | Report::Ended(_), _) => {
+            (_, _) => {
                 Err(LaunchError::setup("take the cell's listener", "its reports come out of order"))
             }
         };

@@ -13,6 +13,7 @@ mod discard;
 pub mod error;
 pub mod exposed;
 mod gaps;
+mod grounds;
 mod inside;
 mod kernel;
 mod layout;

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use bench_core::{IsolationLevel, Program};
 use serde::{Deserialize, Serialize};
 
+use crate::attempt::Attempt;
 use crate::seen;
 use crate::spec::{CellSpec, Policy};
 
@@ -34,6 +35,8 @@ pub(crate) struct Order {
     pub(crate) policy: Policy,
     /// Which walls.
     pub(crate) level: IsolationLevel,
+    /// The word of the cell's canary, where the kernel's audit records are listened to.
+    pub(crate) canary: Option<String>,
     /// Milliseconds from exec.
     pub(crate) wall_ms: u64,
 }
@@ -52,6 +55,7 @@ impl Order {
             cwd: seen::as_seen(level, &spec.policy.writable, &spec.cwd),
             policy: spec.policy.clone(),
             level,
+            canary: None,
             wall_ms: spec.wall_ms,
         }
     }
@@ -66,6 +70,15 @@ pub(crate) enum Report {
     Started(Raised),
     /// The program never ran.
     Refused(Refusal),
+    /// Some of what was tried, as the supervisor heard it.
+    Attempts(Vec<Attempt>),
+    /// That was all of it; `hole` = why it may not be.
+    Watched {
+        /// Why the list is not complete.
+        hole: Option<String>,
+        /// Calls answered.
+        calls: u64,
+    },
     /// The program and everything that it left are gone.
     Ended(Ended),
 }
@@ -81,6 +94,8 @@ pub(crate) struct Raised {
     pub(crate) enforced: Vec<String>,
     /// What stays open.
     pub(crate) missing: Vec<String>,
+    /// Who hears of attempts.
+    pub(crate) detector: String,
     /// Probes that held.
     pub(crate) probes: Vec<String>,
     /// Landlock ABI of the kernel.

@@ -9,6 +9,7 @@ use crate::gaps::{self, Mechanism};
 use crate::inside::trial;
 use crate::kernel;
 use crate::message::Refusal;
+use crate::seccomp::{Filter, FilterOptions};
 
 /// What this machine can enforce.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +50,13 @@ fn find_out() -> Reachable {
     let own_user = root.then_some(Mechanism::OwnUser);
     match if abi >= ABI_OF_L2 { try_namespaces() } else { Err(old_abi(abi)) } {
         Ok(()) => {
-            let held = [Mechanism::Landlock, Mechanism::Namespaces, Mechanism::OwnUser];
+            let held = [
+                Mechanism::Landlock,
+                Mechanism::Namespaces,
+                Mechanism::OwnUser,
+                Mechanism::SystemCalls,
+                Mechanism::Detector,
+            ];
             Reachable {
                 level: IsolationLevel::L2,
                 landlock_abi: Some(abi),
@@ -58,7 +65,9 @@ fn find_out() -> Reachable {
             }
         }
         Err(why) => {
-            let held: Vec<Mechanism> = [Mechanism::Landlock].into_iter().chain(own_user).collect();
+            let filter = Filter::build(&FilterOptions::default()).is_ok();
+            let calls = [Mechanism::SystemCalls, Mechanism::Detector].into_iter().filter(|_| filter);
+            let held: Vec<Mechanism> = [Mechanism::Landlock].into_iter().chain(own_user).chain(calls).collect();
             let mut missing = vec![format!("level L2: {why}")];
             missing.extend(gaps::missing(abi, &held));
             Reachable { level: IsolationLevel::L1, landlock_abi: Some(abi), missing, remedy: Some(NAMESPACES.to_owned()) }

@@ -132,6 +132,7 @@ fn cell_spec(script: &Path, task: &Task, site: &VerifySite<'_>, level: Isolation
             writable: site.workspace.writable(),
             connect_port: None,
             must_not_read: site.hidden.to_vec(),
+            housekeeping: Vec::new(),
         },
         wall_ms: site.wall_ms,
         output_cap_bytes: 4 << 20,

@@ -241,6 +241,7 @@ impl Stage<'_> {
                 writable: workspace.writable(),
                 connect_port: Some(port),
                 must_not_read: self.hidden_paths(),
+                housekeeping: Vec::new(),
             },
             wall_ms: limits.wall_ms,
             output_cap_bytes: limits.output_bytes,
@@ -385,6 +386,14 @@ pub fn decide_ending(exit: &CellExit, recording: &Recording, limits: &bench_core
 fn ending_kind(exit: &CellExit, recording: &Recording, limits: &bench_core::Limits) -> Ending {
     if !exit.isolation.quiescent {
         return Ending::because(EndingKind::NotQuiescent, "a process of the cell could not be ended");
+    }
+    if exit.isolation.evidence_complete == Some(false) {
+        let why = exit.isolation.missing.last().cloned().unwrap_or_default();
+        return Ending::because(EndingKind::EvidenceIncomplete, why);
+    }
+    if let Some(event) = exit.isolation.outside_events().next() {
+        let what = format!("{} {} by {}", event.operation, event.path, event.process);
+        return Ending::because(EndingKind::OutsideAccess, what);
     }
     if let Some(stop) = &recording.stop {
         return stop.clone();

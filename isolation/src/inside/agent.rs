@@ -18,7 +18,9 @@ use crate::kernel::{self, Image, UsageOf};
 use crate::layout::Use;
 use crate::message::{Order, Raised, Refusal};
 use crate::walls::Places;
-use crate::{gaps, walls};
+use crate::notify::hand_over;
+use crate::seccomp::Filter;
+use crate::{gaps, grounds, walls};
 
 /// What the agent process starts with.
 pub(crate) struct Start<'a> {
@@ -38,15 +40,18 @@ pub(crate) struct Start<'a> {
     pub(crate) stderr: OwnedFd,
     /// One line of JSON per word to the supervisor; closed by a successful exec.
     pub(crate) words: OwnedFd,
+    /// Where the listener of its filter goes.
+    pub(crate) ear: Option<OwnedFd>,
 }
 
 /// Runs to the exec, or says why not and leaves.
-pub(crate) fn become_program(start: Start<'_>) -> ! {
+pub(crate) fn become_program(mut start: Start<'_>) -> ! {
     let mut words = std::fs::File::from(match start.words.try_clone() {
         Ok(words) => words,
         Err(_) => kernel::leave(1),
     });
-    let refusal = match prepare(&start) {
+    let ear = start.ear.take();
+    let refusal = match prepare(&start, ear) {
         Err(refusal) => refusal,
         Ok(raised) => execute(start.order, start.surroundings.own_image.as_fd(), &raised, &mut words),
     };
@@ -61,7 +66,7 @@ pub(crate) fn say(words: &mut std::fs::File, word: &Result<Raised, Refusal>) {
     let _ = words.write_all(&line);
 }
 
-fn prepare(start: &Start<'_>) -> Result<Raised, Refusal> {
+fn prepare(start: &Start<'_>, ear: Option<OwnedFd>) -> Result<Raised, Refusal> {
     cut_ties(start)?;
     let abi = start
         .surroundings
@@ -81,10 +86,31 @@ fn prepare(start: &Start<'_>) -> Result<Raised, Refusal> {
     walls::enforce(rules)?;
     let outsiders = if start.grants.is_some() { Outsiders::init() } else { start.surroundings.outsiders };
     let probes = probe::run(abi, order, outsiders)?;
-    Ok(raised(start, abi, probes, &user))
+    let filter = install_filter(start, ear)?;
+    Ok(raised(start, abi, (probes, filter), &user))
 }
 
-fn raised(start: &Start<'_>, abi: u32, probes: Vec<String>, user: &CellUser) -> Raised {
+/// The list of refused system calls, and those that wake the supervisor. The last wall: what it traps is answered by the
+/// supervisor from here on.
+fn install_filter<'a>(start: &Start<'a>, ear: Option<OwnedFd>) -> Result<Result<&'a Filter, String>, Refusal> {
+    let filter = match start.surroundings.filters.of(start.order) {
+        Ok(filter) => filter,
+        Err(why) => return Ok(Err(why.to_string())),
+    };
+    let refuse = |error: std::io::Error| Refusal::no_wall("system-call filter", error);
+    let listener = filter.install().map_err(refuse)?;
+    if let (Some(listener), Some(ear)) = (listener, ear) {
+        hand_over(ear, listener).map_err(refuse)?;
+    }
+    Ok(Ok(filter))
+}
+
+fn raised(
+    start: &Start<'_>,
+    abi: u32,
+    (probes, filter): (Vec<String>, Result<&Filter, String>),
+    user: &CellUser,
+) -> Raised {
     let level = start.order.level;
     let mut phrases = walls::phrases(abi, &start.surroundings.system, &start.order.policy, level);
     let mut held: Vec<String> =
@@ -100,14 +126,26 @@ fn raised(start: &Start<'_>, abi: u32, probes: Vec<String>, user: &CellUser) -> 
         held.push(view::SCRATCH_PHRASE.to_owned());
         mechanisms.push(Mechanism::Namespaces);
     }
+    let mut unheld = Vec::new();
+    match &filter {
+        Ok(filter) => {
+            held.push(format!("system-call filter: {} of {} instructions", filter.sha256(), filter.len()));
+            held.extend(filter.phrases());
+            mechanisms.extend([Mechanism::SystemCalls, Mechanism::Detector]);
+        }
+        Err(why) => unheld.push(format!("the system-call filter and its detector: {why}")),
+    }
     for list in [&mut phrases.requested, &mut phrases.enforced] {
         list.extend(held.iter().cloned());
     }
+    unheld.extend(gaps::missing(abi, &mechanisms));
+    let notify = filter.ok().and_then(|filter| filter.options().notify.word());
     Raised {
         level,
         requested: phrases.requested,
         enforced: phrases.enforced,
-        missing: gaps::missing(abi, &mechanisms),
+        missing: unheld,
+        detector: grounds::detector_word(level, notify),
         probes,
         landlock_abi: Some(abi),
         uid: user.outside(),

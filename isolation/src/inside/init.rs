@@ -14,11 +14,13 @@ use rustix::process::{DumpableBehavior, Pid, Signal};
 
 use super::agent::{self, Start};
 use super::launcher::Surroundings;
+use super::lookout::{self, Lookout};
 use super::supervisor::{self, GRACE, RunningTree};
 use super::{door, tree, user, view};
 use crate::kernel::{self, Fork, UsageOf};
 use crate::layout::Layout;
 use crate::message::{Ended, Order, Raised, Refusal, StopCause};
+use crate::notify::Watched;
 
 const WALL: &str = "namespaces";
 
@@ -35,6 +37,7 @@ pub(crate) fn start(
     signals: OwnedFd,
 ) -> Result<(RunningInit, Raised), Refusal> {
     let owner = user::owner(&order.policy)?;
+    let (expected, ear) = supervisor::expect_listener(order, surroundings)?;
     let fail = |error: Errno| Refusal::setup("fork the cell's init", error);
     let (channel, theirs) =
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
@@ -46,16 +49,17 @@ pub(crate) fn start(
         Fork::Parent(init) => init,
         Fork::Child => {
             drop(channel);
-            drop(signals);
-            Init { order, surroundings, harness, channel: theirs, owner }.live(outputs, words)
+            drop((signals, expected));
+            Init { order, surroundings, harness, channel: theirs, owner }.live(outputs, words, ear)
         }
     };
-    drop((theirs, words, outputs));
-    let raised = map_ids(init, &channel, owner).and_then(|()| supervisor::listen(heard));
+    drop((theirs, words, outputs, ear));
+    let raised = map_ids(init, &channel, owner)
+        .and_then(|()| lookout::until_exec(heard, expected, || tree::first_child_of(init)));
     match raised {
-        Ok(raised) => {
+        Ok((raised, lookout)) => {
             let deadline = Instant::now() + Duration::from_millis(order.wall_ms) + PATIENCE;
-            Ok((RunningInit { init, channel, signals, deadline, told: None }, raised))
+            Ok((RunningInit { init, channel, signals, deadline, lookout, told: None }, raised))
         }
         Err(refusal) => {
             let _ = rustix::process::kill_process(init, Signal::KILL);
@@ -96,9 +100,12 @@ struct Init<'a> {
 }
 
 impl Init<'_> {
-    fn live(&self, outputs: [OwnedFd; 2], words: OwnedFd) -> ! {
+    fn live(&self, outputs: [OwnedFd; 2], words: OwnedFd, ear: Option<OwnedFd>) -> ! {
         match self.set_up() {
-            Ok((signals, layout)) => self.start_program(outputs, words, signals, &layout),
+            Ok((signals, layout)) => {
+                let leader = self.fork_program(outputs, words, ear, &layout);
+                self.follow(leader, signals)
+            }
             Err(refusal) => {
                 agent::say(&mut std::fs::File::from(words), &Err(refusal));
                 kernel::leave(1)
@@ -136,25 +143,33 @@ impl Init<'_> {
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(fail)
     }
 
-    fn start_program(&self, outputs: [OwnedFd; 2], words: OwnedFd, signals: OwnedFd, layout: &Layout<'_>) -> ! {
-        let [stdout, stderr] = outputs;
+    fn fork_program(
+        &self,
+        [stdout, stderr]: [OwnedFd; 2],
+        words: OwnedFd,
+        ear: Option<OwnedFd>,
+        layout: &Layout<'_>,
+    ) -> Pid {
         let (order, surroundings) = (self.order, self.surroundings);
-        let leader = match kernel::fork() {
+        match kernel::fork() {
             Ok(Fork::Parent(leader)) => leader,
             Ok(Fork::Child) => {
-                let grants = Some(layout.grants());
-                let user = Some(self.owner);
-                agent::become_program(Start { order, surroundings, parent: None, grants, user, stdout, stderr, words })
+                let (grants, user) = (Some(layout.grants()), Some(self.owner));
+                let parent = None;
+                agent::become_program(Start { order, surroundings, parent, grants, user, stdout, stderr, words, ear })
             }
             Err(error) => {
                 let refusal = Refusal::setup("fork the agent process", error);
                 agent::say(&mut std::fs::File::from(words), &Err(refusal));
                 kernel::leave(1)
             }
-        };
-        drop((stdout, stderr, words));
-        let deadline = Instant::now() + Duration::from_millis(order.wall_ms);
-        let ended = RunningTree::new(leader, signals, deadline).run(&self.channel);
+        }
+    }
+
+    /// The outer supervisor hears the cell's calls; this one reaps, keeps the time and empties the cell.
+    fn follow(&self, leader: Pid, signals: OwnedFd) -> ! {
+        let deadline = Instant::now() + Duration::from_millis(self.order.wall_ms);
+        let (ended, _) = RunningTree::new(leader, signals, deadline, Lookout::default()).run(&self.channel);
         let text = serde_json::to_vec(&ended).expect("our own reports are valid JSON values");
         let _ = rustix::net::send(&self.channel, &text, SendFlags::NOSIGNAL);
         kernel::leave(0)
@@ -167,12 +182,13 @@ pub(crate) struct RunningInit {
     channel: OwnedFd,
     signals: OwnedFd,
     deadline: Instant,
+    lookout: Lookout,
     told: Option<Ended>,
 }
 
 impl RunningInit {
     /// Follows it until the kernel says that its pid namespace is empty; `harness` carries requests to stop.
-    pub(crate) fn run(mut self, harness: &OwnedFd) -> Ended {
+    pub(crate) fn run(mut self, harness: &OwnedFd) -> (Ended, Option<Watched>) {
         let mut abandoned = false;
         loop {
             if tree::reap().ended.iter().any(|(pid, _)| *pid == self.init) {
@@ -193,15 +209,18 @@ impl RunningInit {
             if !abandoned {
                 fds.push(PollFd::from_borrowed_fd(harness.as_fd(), PollFlags::IN));
             }
+            let asks = fds.len();
+            fds.extend(self.lookout.fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             let timeout = Timespec::try_from(left).ok();
             let _ = rustix::event::poll(&mut fds, timeout.as_ref());
             let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+            self.lookout.turn();
             if ready[1] && !self.hear() {
                 // Nothing more to hear: its end comes as a signal.
                 self.wait_for_signal(left);
             }
             let told_to_end = kernel::take_signals(self.signals.as_fd()).contains(&Signal::TERM.as_raw());
-            let asked = ready.get(2) == Some(&true);
+            let asked = asks == 3 && ready[2];
             if told_to_end || asked && !self.forward(harness) {
                 abandoned = true;
                 let _ = rustix::process::kill_process(self.init, Signal::KILL);
@@ -243,7 +262,7 @@ impl RunningInit {
     }
 
     /// The end of the cell: an init that said nothing was killed, and its program with it.
-    fn ended(self, quiescent: bool) -> Ended {
+    fn ended(self, quiescent: bool) -> (Ended, Option<Watched>) {
         let told = self.told.unwrap_or_else(|| Ended {
             exit_code: None,
             signal: Some(Signal::KILL.as_raw()),
@@ -254,6 +273,6 @@ impl RunningInit {
             survivors_killed: 0,
             quiescent: false,
         });
-        Ended { quiescent, ..told }
+        (Ended { quiescent, ..told }, self.lookout.finish())
     }
 }

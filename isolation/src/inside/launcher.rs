@@ -15,6 +15,7 @@ use super::{supervisor, tree, trial};
 use crate::kernel::{self, Fork};
 use crate::message::{Hello, Order, Refusal, Report};
 use crate::layout::SystemView;
+use crate::seccomp::{Filter, FilterOptions, NoFilter, NotifySet, Refusals};
 use crate::walls::SystemGrants;
 
 /// What the launcher knows when a cell is forked off.
@@ -25,10 +26,33 @@ pub(crate) struct Surroundings {
     pub(crate) system: SystemGrants,
     /// The system's part of every root of a cell's own.
     pub(crate) view: SystemView,
+    /// The lists of refused system calls.
+    pub(crate) filters: Filters,
     /// The image this process runs, whatever has been built in its place since.
     pub(crate) own_image: OwnedFd,
     /// Who must not be reached from inside.
     pub(crate) outsiders: Outsiders,
+}
+
+/// The filter of each detector, assembled once.
+pub(crate) struct Filters {
+    open: Result<Filter, NoFilter>,
+    narrow: Result<Filter, NoFilter>,
+}
+
+impl Filters {
+    fn build() -> Self {
+        let built = |notify| {
+            let refusals = Refusals::Recorded;
+            Filter::build(&FilterOptions { notify, refusals, ..FilterOptions::default() })
+        };
+        Self { open: built(NotifySet::Open), narrow: built(NotifySet::Narrow) }
+    }
+
+    /// The one for an order: beside the kernel's records a narrow one is enough.
+    pub(crate) fn of(&self, order: &Order) -> Result<&Filter, &NoFilter> {
+        if order.canary.is_some() { self.narrow.as_ref() } else { self.open.as_ref() }
+    }
 }
 
 /// The descriptors that come with an order.
@@ -97,6 +121,7 @@ pub(crate) fn set_up() -> std::io::Result<(Surroundings, OwnedFd)> {
         landlock_abi: kernel::landlock_version().ok(),
         system: SystemGrants::open()?,
         view: SystemView::read(),
+        filters: Filters::build(),
         own_image,
         outsiders: Outsiders {
             launcher: Some(rustix::process::getpid()),

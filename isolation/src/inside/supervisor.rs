@@ -4,27 +4,25 @@
 //! (or has resisted for too long, which it then says).
 
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, Signal, WaitStatus};
 
 use super::agent::{self, Start};
 use super::launcher::{Connection, Surroundings, read_order};
+use super::lookout::{self, Expected, Lookout};
 use super::{init, tree};
 use crate::kernel::{self, Fork, UsageOf};
 use crate::message::{Ended, Order, Raised, Refusal, Report, StopCause};
-use crate::seen;
+use crate::notify::Watched;
+use crate::{grounds, seen};
 
 /// How long a stopped agent may tidy up after SIGTERM.
 pub(crate) const GRACE: Duration = Duration::from_millis(200);
-
-/// How long putting the walls up may take before it counts as hung.
-const SETUP_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs one cell from its order to its last report.
 pub(crate) fn supervise(connection: Connection, launcher: Pid, surroundings: &Surroundings) -> ! {
@@ -46,10 +44,11 @@ pub(crate) fn supervise(connection: Connection, launcher: Pid, surroundings: &Su
     match started {
         Ok((cell, raised)) => {
             report(&socket, &Report::Started(raised));
-            let ended = match cell {
+            let (ended, watched) = match cell {
                 Cell::Tree(tree) => tree.run(&socket),
                 Cell::Namespaces(namespaces) => namespaces.run(&socket),
             };
+            tell(&socket, watched);
             report(&socket, &Report::Ended(ended));
         }
         Err(refusal) => report(&socket, &Report::Refused(refusal)),
@@ -63,6 +62,15 @@ enum Cell {
     Tree(RunningTree),
     /// An init with namespaces of its own, from level L2.
     Namespaces(init::RunningInit),
+}
+
+/// Says what was heard, in pieces that fit into a datagram.
+fn tell(socket: &OwnedFd, watched: Option<Watched>) {
+    let Some(Watched { attempts, hole, calls }) = watched else { return };
+    for piece in attempts.chunks(32) {
+        report(socket, &Report::Attempts(piece.to_vec()));
+    }
+    report(socket, &Report::Watched { hole, calls });
 }
 
 /// Sends one report. A harness that is gone does not need it.
@@ -94,18 +102,20 @@ fn start(
     let fail = |error: std::io::Error| Refusal::setup("fork the agent process", error);
     let (heard, words) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|error| fail(error.into()))?;
     let parent = Some(rustix::process::getpid());
+    let (expected, theirs) = expect_listener(order, surroundings)?;
     let [stdout, stderr] = outputs;
     let leader = match kernel::fork().map_err(fail)? {
         Fork::Parent(leader) => leader,
         Fork::Child => {
-            agent::become_program(Start { order, surroundings, parent, grants: None, user: None, stdout, stderr, words })
+            let (grants, user) = (None, None);
+            agent::become_program(Start { order, surroundings, parent, grants, user, stdout, stderr, words, ear: theirs })
         }
     };
-    drop((words, stdout, stderr));
-    match listen(heard) {
-        Ok(raised) => {
+    drop((words, stdout, stderr, theirs));
+    match lookout::until_exec(heard, expected, || Some(leader)) {
+        Ok((raised, lookout)) => {
             let deadline = Instant::now() + Duration::from_millis(order.wall_ms);
-            Ok((RunningTree::new(leader, signals, deadline), raised))
+            Ok((RunningTree::new(leader, signals, deadline, lookout), raised))
         }
         Err(refusal) => {
             tree::end_all(signals.as_fd(), &HashSet::new());
@@ -114,31 +124,17 @@ fn start(
     }
 }
 
-/// The agent process's last word before its end of the pipe closes: walls and exec, or why not.
-pub(crate) fn listen(heard: OwnedFd) -> Result<Raised, Refusal> {
-    wait_readable(&heard)?;
-    let mut last = Err(Refusal::setup("put up the walls", "the agent process ended without a word"));
-    for line in BufReader::new(std::fs::File::from(heard)).lines() {
-        let line = line.map_err(|error| Refusal::setup("listen to the agent process", error))?;
-        last = serde_json::from_str(&line)
-            .map_err(|error| Refusal::setup("understand the agent process", error))?;
-    }
-    last
-}
-
-fn wait_readable(heard: &OwnedFd) -> Result<(), Refusal> {
-    let timeout = Timespec::try_from(SETUP_PATIENCE).ok();
-    let mut fds = [PollFd::from_borrowed_fd(heard.as_fd(), PollFlags::IN)];
-    loop {
-        match rustix::event::poll(&mut fds, timeout.as_ref()) {
-            Ok(0) => {
-                return Err(Refusal::setup("put up the walls", format!("not done in {SETUP_PATIENCE:?}")));
-            }
-            Ok(_) => return Ok(()),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(Refusal::setup("listen to the agent process", error)),
-        }
-    }
+/// What the agent process will hand over, and its end of the way; none where no filter can be built.
+pub(crate) fn expect_listener(
+    order: &Order,
+    surroundings: &Surroundings,
+) -> Result<(Option<Expected>, Option<OwnedFd>), Refusal> {
+    let Ok(filter) = surroundings.filters.of(order) else { return Ok((None, None)) };
+    let (socket, theirs) =
+        rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+            .map_err(|error| Refusal::setup("make a way for the cell's calls", error))?;
+    let expected = Expected { socket, filter: filter.clone(), grounds: grounds::of(order) };
+    Ok((Some(expected), Some(theirs)))
 }
 
 /// A program behind its walls, with everything that it started.
@@ -146,18 +142,19 @@ pub(crate) struct RunningTree {
     leader: Pid,
     signals: OwnedFd,
     deadline: Instant,
+    lookout: Lookout,
     status: Option<WaitStatus>,
     exit_at_ns: u64,
 }
 
 impl RunningTree {
     /// A leader that has been forked, and until when it may run. `signals` carries SIGCHLD and SIGTERM.
-    pub(crate) fn new(leader: Pid, signals: OwnedFd, deadline: Instant) -> Self {
-        Self { leader, signals, deadline, status: None, exit_at_ns: 0 }
+    pub(crate) fn new(leader: Pid, signals: OwnedFd, deadline: Instant, lookout: Lookout) -> Self {
+        Self { leader, signals, deadline, lookout, status: None, exit_at_ns: 0 }
     }
 
     /// Follows it until its tree is empty; `socket` carries requests to stop.
-    pub(crate) fn run(mut self, socket: &OwnedFd) -> Ended {
+    pub(crate) fn run(mut self, socket: &OwnedFd) -> (Ended, Option<Watched>) {
         let stopped_by = self.wait_for_leader(socket);
         if let Some(cause) = stopped_by {
             self.stop_leader(cause);
@@ -167,7 +164,7 @@ impl RunningTree {
         let usage = kernel::usage(UsageOf::Children);
         let exit_code = self.status.and_then(|status| status.exit_status());
         let signal = self.status.and_then(|status| status.terminating_signal());
-        Ended {
+        let ended = Ended {
             exit_code,
             signal,
             stopped_by,
@@ -176,7 +173,8 @@ impl RunningTree {
             peak_rss_bytes: usage.peak_rss_bytes,
             survivors_killed: remains.killed_beside(self.leader),
             quiescent: remains.quiescent,
-        }
+        };
+        (ended, self.lookout.finish())
     }
 
     /// Waits for the leader's end; `Some` when something else came first.
@@ -190,13 +188,15 @@ impl RunningTree {
             if left.is_zero() {
                 return Some(StopCause::WallLimit);
             }
-            let mut fds = [
+            let mut fds = vec![
                 PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN),
                 PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN),
             ];
+            fds.extend(self.lookout.fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             let timeout = Timespec::try_from(left).ok();
             let _ = rustix::event::poll(&mut fds, timeout.as_ref());
             let (signalled, asked) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
+            self.lookout.turn();
             if signalled && kernel::take_signals(self.signals.as_fd()).contains(&Signal::TERM.as_raw()) {
                 return Some(StopCause::Abandoned);
             }
@@ -235,10 +235,13 @@ impl RunningTree {
             if self.status.is_some() || left.is_zero() {
                 return;
             }
-            let mut fds = [PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN)];
+            let mut fds = vec![PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN)];
+            fds.extend(self.lookout.fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             let timeout = Timespec::try_from(left).ok();
             let _ = rustix::event::poll(&mut fds, timeout.as_ref());
             kernel::take_signals(self.signals.as_fd());
+            // A tidy end needs its calls answered as well.
+            self.lookout.turn();
         }
     }
 

@@ -33,6 +33,7 @@ fn attempt(surroundings: &launcher::Surroundings, signals: OwnedFd) -> Result<()
         cwd: "/".into(),
         policy: Policy::default(),
         level: IsolationLevel::L2,
+        canary: None,
         wall_ms: 5_000,
     };
     let (harness, theirs) =
@@ -41,8 +42,11 @@ fn attempt(surroundings: &launcher::Surroundings, signals: OwnedFd) -> Result<()
     let pipe = || rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(fail);
     let ((_out, stdout), (_err, stderr)) = (pipe()?, pipe()?);
     let (cell, _raised) = init::start(&order, [stdout, stderr], &theirs, surroundings, signals)?;
-    let ended = cell.run(&theirs);
+    let (ended, watched) = cell.run(&theirs);
     let _ = rustix::net::recv(&harness, &mut [0u8; 1], RecvFlags::DONTWAIT);
+    if watched.is_none() {
+        return Err(Refusal::no_wall("detector", "nobody hears of the cell's calls"));
+    }
     if ended.exit_code == Some(0) && ended.quiescent {
         return Ok(());
     }
