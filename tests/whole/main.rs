@@ -2,6 +2,7 @@
 //!
 //! On a kernel without Landlock the cases that need walls name themselves as skipped with that reason.
 
+mod adversarial;
 mod bad_input;
 mod default_run;
 mod front_door;

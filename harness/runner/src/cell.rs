@@ -255,7 +255,7 @@ impl Stage<'_> {
         hidden.push(self.task.dir.join("oracle.toml"));
         hidden.push(self.task.verify_dir().join("run.sh"));
         hidden.push(self.harness.run_dir.journal());
-        hidden
+        hidden.into_iter().map(absolute).collect()
     }
 
     /// Copies what the agent left, and asks the hidden check about the copy in a second fresh cell.
@@ -295,7 +295,7 @@ impl Stage<'_> {
         let copy = slot.fresh(Some(outputs)).map_err(|e| {
             Box::new(Ending::because(EndingKind::HarnessFault, format!("verifier's workspace: {e}")))
         })?;
-        let hidden = [self.harness.run_dir.root().to_owned(), self.harness.slots.decoy()];
+        let hidden = [self.harness.run_dir.root().to_owned(), self.harness.slots.decoy()].map(absolute);
         let site = VerifySite {
             workspace: &copy,
             wall_ms: self.plan.experiment.limits.verify_wall_ms,
@@ -328,6 +328,11 @@ impl Stage<'_> {
         }
         Ok(())
     }
+}
+
+/// A path that means the same in a cell, which has another working directory.
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 fn keep(path: &Path, bytes: &[u8]) -> Result<(), AttemptError> {
