@@ -54,7 +54,8 @@ impl Cell {
         let outcome = place.bench(&["run", &file, "-q", "-o", "run", "--suites", "suites"]);
         let records = place.records("run");
         let record = records.first().unwrap_or_else(|| panic!("{outcome:?}")).clone();
-        let stdout = place.read("run/cells/one/r01/only/attempt-1/stdout");
+        let stdout = std::fs::read_to_string(place.path().join("run/cells/one/r01/only/attempt-1/stdout"));
+        let stdout = stdout.unwrap_or_else(|error| panic!("{error}: {:#}", record["ending"]));
         Self { record, stdout, place }
     }
 
@@ -114,7 +115,7 @@ fn a_file_outside_is_neither_read_nor_changed_and_the_attempt_ends_the_cell() {
         "mv OUTSIDE/answer.txt here; cat here",
         "echo 7 > OUTSIDE/answer.txt",
         "rm OUTSIDE/answer.txt",
-        "ls OUTSIDE",
+        "true < OUTSIDE",
     ];
     for way in ways {
         for keys in LEVELS {

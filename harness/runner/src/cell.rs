@@ -392,14 +392,6 @@ fn ending_kind(exit: &CellExit, recording: &Recording, limits: &bench_core::Limi
     if !exit.isolation.quiescent {
         return Ending::because(EndingKind::NotQuiescent, "a process of the cell could not be ended");
     }
-    if exit.isolation.evidence_complete == Some(false) {
-        let why = exit.isolation.missing.last().cloned().unwrap_or_default();
-        return Ending::because(EndingKind::EvidenceIncomplete, why);
-    }
-    if let Some(event) = exit.isolation.outside_events().next() {
-        let what = format!("{} {} by {}", event.operation, event.path, event.process);
-        return Ending::because(EndingKind::OutsideAccess, what);
-    }
     if let Some(stop) = &recording.stop {
         return stop.clone();
     }
