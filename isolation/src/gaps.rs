@@ -45,22 +45,74 @@ const GAPS: &[Gap] = &[
         Some(9),
         &[Namespaces],
     ),
-    gap("UDP, so name look-ups too: needs Landlock ABI 10, a network namespace or the system-call list", Some(10), &[Namespaces, SystemCalls]),
-    gap("existence, size and times of every file can be asked (stat, access, chdir): Landlock does not mediate them; needs a mount namespace", None, &[Namespaces]),
-    gap("mode, owner, times and attributes of outside files of the same uid can be changed: Landlock does not mediate them; needs a mount namespace or an own uid", None, &[Namespaces, OwnUser]),
-    gap("names appearing in outside directories can be watched (inotify): Landlock does not mediate it; needs a mount namespace", None, &[Namespaces]),
-    gap("command lines and states of other processes can be read in /proc: no pid namespace", None, &[Namespaces]),
-    gap("priority, limits and affinity of other processes of the same uid can be set: no own uid", None, &[Namespaces, OwnUser]),
-    gap("the allowed TCP port is open on every address, not on loopback alone: Landlock's rule knows ports only; needs a network namespace", None, &[Namespaces]),
-    gap("MPTCP, TCP Fast Open, listening on a free port, netlink, vsock, raw and packet sockets: no network namespace, no list of system calls", None, &[Namespaces, SystemCalls]),
+    gap(
+        "UDP, so name look-ups too: needs Landlock ABI 10, a network namespace or the system-call list",
+        Some(10),
+        &[Namespaces, SystemCalls],
+    ),
+    gap(
+        "existence, size and times of every file can be asked (stat, access, chdir): Landlock does not mediate them; needs a mount namespace",
+        None,
+        &[Namespaces],
+    ),
+    gap(
+        "mode, owner, times and attributes of outside files of the same uid can be changed: Landlock does not mediate them; needs a mount namespace or an own uid",
+        None,
+        &[Namespaces, OwnUser],
+    ),
+    gap(
+        "names appearing in outside directories can be watched (inotify): Landlock does not mediate it; needs a mount namespace",
+        None,
+        &[Namespaces],
+    ),
+    gap(
+        "command lines and states of other processes can be read in /proc: no pid namespace",
+        None,
+        &[Namespaces],
+    ),
+    gap(
+        "priority, limits and affinity of other processes of the same uid can be set: no own uid",
+        None,
+        &[Namespaces, OwnUser],
+    ),
+    gap(
+        "the allowed TCP port is open on every address, not on loopback alone: Landlock's rule knows ports only; needs a network namespace",
+        None,
+        &[Namespaces],
+    ),
+    gap(
+        "MPTCP, TCP Fast Open, listening on a free port, netlink, vsock, raw and packet sockets: no network namespace, no list of system calls",
+        None,
+        &[Namespaces, SystemCalls],
+    ),
     gap("SysV shared memory is shared with the host: no ipc namespace", None, &[Namespaces]),
-    gap("kernel keyrings of the same uid are shared with the host: no list of system calls", None, &[Namespaces, OwnUser, SystemCalls]),
-    gap("the number of processes is not limited: no own user and no control group", None, &[Namespaces, OwnUser, ControlGroup]),
+    gap(
+        "kernel keyrings of the same uid are shared with the host: no list of system calls",
+        None,
+        &[Namespaces, OwnUser, SystemCalls],
+    ),
+    gap(
+        "the number of processes is not limited: no own user and no control group",
+        None,
+        &[Namespaces, OwnUser, ControlGroup],
+    ),
     gap("memory and CPU time are not limited: no control group", None, &[ControlGroup]),
-    gap("the size of workspace and HOME together is not limited, only that of each file: no quota", None, &[]),
-    gap("processes left behind are ended by walking the tree, not by the kernel at once: no pid namespace", None, &[Namespaces]),
+    gap(
+        "the size of workspace and HOME together is not limited, only that of each file: no quota",
+        None,
+        &[],
+    ),
+    gap(
+        "processes left behind are ended by walking the tree, not by the kernel at once: no pid namespace",
+        None,
+        &[Namespaces],
+    ),
     gap("attempts are refused but nobody records them: no detector", None, &[Detector]),
-    gap("times: how long things take can be seen by other cells of the same machine (CPU, caches, disk)", None, &[]),
+    gap(
+        "times: how long things take can be seen by other cells of the same machine (CPU, caches, disk)",
+        None,
+        &[],
+    ),
     gap("faults of the kernel itself: whoever fears a hostile program needs a virtual machine", None, &[]),
 ];
 
@@ -73,9 +125,42 @@ pub(crate) fn missing(abi: u32, held: &[Mechanism]) -> Vec<String> {
         .collect()
 }
 
+/// The whole list with what closes each gap, as a table in Markdown: a part of docs/isolation.md.
+pub fn gap_table() -> String {
+    let mut table = String::from("| what stays open | closed by |\n|---|---|\n");
+    for gap in GAPS {
+        let by = gap.by.iter().map(|mechanism| mechanism.phrase().to_owned());
+        let abi = gap.abi.map(|abi| format!("Landlock ABI {abi}"));
+        let all: Vec<String> = abi.into_iter().chain(by).collect();
+        let closed = if all.is_empty() { "nothing here".to_owned() } else { all.join(", ") };
+        table.push_str(&format!("| {} | {closed} |\n", gap.what));
+    }
+    table
+}
+
+impl Mechanism {
+    fn phrase(self) -> &'static str {
+        match self {
+            Self::Landlock => "Landlock (L1)",
+            Self::Namespaces => "namespaces (L2)",
+            Self::OwnUser => "a user of the cell's own (as root)",
+            Self::SystemCalls => "the list of system calls (x86_64)",
+            Self::ControlGroup => "a control group (not used yet)",
+            Self::Detector => "the detector (x86_64)",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_document_holds_this_list() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/isolation.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        assert!(text.contains(&gap_table()), "put this into docs/isolation.md:\n{}", gap_table());
+    }
 
     #[test]
     fn a_newer_kernel_and_another_mechanism_never_add_gaps() {

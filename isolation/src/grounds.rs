@@ -11,8 +11,7 @@ use crate::seen;
 use crate::system_paths::granted_system_paths;
 
 /// What every root of a cell's own holds of the system.
-const OWN_SYSTEM: &[&str] =
-    &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/dev", "/run"];
+const OWN_SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/dev", "/run"];
 
 /// Trees in memory that a cell with a root of its own may change.
 const OWN_SCRATCH: &[&str] = &["/tmp", "/dev/shm"];
@@ -22,7 +21,8 @@ pub(crate) fn of(order: &Order) -> Grounds {
     let own_view = seen::has_namespaces(order.level);
     let mut writable = seen::places(order.level, &order.policy.writable);
     let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
-    let (mut protected, system) = (order.hidden(), if own_view { paths(OWN_SYSTEM) } else { granted_system_paths() });
+    let (mut protected, system) =
+        (order.hidden(), if own_view { paths(OWN_SYSTEM) } else { granted_system_paths() });
     if own_view {
         writable.extend(paths(OWN_SCRATCH));
         protected.extend(paths(DECOYS));
@@ -33,7 +33,11 @@ pub(crate) fn of(order: &Order) -> Grounds {
         writable,
         readable: order.policy.readable.clone(),
         system,
-        search: order.env.get("PATH").map(|path| path.split(':').map(PathBuf::from).collect()).unwrap_or_default(),
+        search: order
+            .env
+            .get("PATH")
+            .map(|path| path.split(':').map(PathBuf::from).collect())
+            .unwrap_or_default(),
         protected,
         connect_port: order.policy.connect_port,
         proc: if own_view { ProcView::Own } else { ProcView::Shared },

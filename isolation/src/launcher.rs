@@ -23,8 +23,8 @@ use crate::kernel;
 use crate::message::{GO, Hello, Order, Report};
 use crate::reach::reachable;
 use crate::running::{Ground, RunningCell, Streams};
-use crate::{grounds, seen};
 use crate::spec::CellSpec;
+use crate::{grounds, seen};
 
 /// Where an agent finds its recorder in a network of its own; nobody else is there, so the number is free.
 const OWN_PORT: u16 = 8080;
@@ -66,7 +66,9 @@ impl PreparedCell {
                 .map_err(|error| LaunchError::LauncherDied { detail: error.to_string() })?;
         }
         match receive(&self.socket).await? {
-            Report::Started(raised) => Ok(RunningCell::follow(self.socket, self.streams, raised, self.ground)),
+            Report::Started(raised) => {
+                Ok(RunningCell::follow(self.socket, self.streams, raised, self.ground))
+            }
             Report::Refused(refusal) => Err(refusal.into()),
             Report::Listening | Report::Attempts(_) | Report::Watched { .. } | Report::Ended(_) => {
                 Err(LaunchError::setup("start the cell", "its reports come out of order"))
@@ -175,7 +177,9 @@ impl LauncherSeed {
     pub fn attach(self) -> Result<Launcher, LauncherError> {
         let control = kernel::watch(self.control)
             .map_err(|source| LauncherError::Start { step: "watch its socket", source })?;
-        Ok(Launcher { inner: Arc::new(Inner { control: Some(control), process: self.process, level: self.level }) })
+        Ok(Launcher {
+            inner: Arc::new(Inner { control: Some(control), process: self.process, level: self.level }),
+        })
     }
 
     fn hear_hello(&self) -> Result<(), LauncherError> {
@@ -247,9 +251,7 @@ async fn receive_listener(socket: &AsyncFd<OwnedFd>) -> Result<TcpListener, Laun
         return match (serde_json::from_slice(&datagram).map_err(|error| gone(error.to_string()))?, fd) {
             (Report::Listening, Some(fd)) => Ok(TcpListener::from(fd)),
             (Report::Refused(refusal), _) => Err(refusal.into()),
-            (_, _) => {
-                Err(LaunchError::setup("take the cell's listener", "its reports come out of order"))
-            }
+            (_, _) => Err(LaunchError::setup("take the cell's listener", "its reports come out of order")),
         };
     }
 }

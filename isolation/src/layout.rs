@@ -13,8 +13,16 @@ use crate::spec::Policy;
 use crate::system_paths;
 
 /// Empty directories at names that agents look for.
-pub(crate) const DECOYS: &[&str] =
-    &["/verifier", "/tests", "/reference", "/solution", "/calibration", "/private/var/folders", "/root", "/var/tmp"];
+pub(crate) const DECOYS: &[&str] = &[
+    "/verifier",
+    "/tests",
+    "/reference",
+    "/solution",
+    "/calibration",
+    "/private/var/folders",
+    "/root",
+    "/var/tmp",
+];
 
 /// Directories of the root file system that the program may write in.
 const SCRATCH: &[&str] = &["/tmp", "/dev/shm"];
@@ -79,9 +87,8 @@ impl SystemView {
                 view.files.push((path, text));
             }
         }
-        view.files.extend(
-            OWN_FILES.iter().map(|(path, text)| (PathBuf::from(path), text.as_bytes().to_vec())),
-        );
+        view.files
+            .extend(OWN_FILES.iter().map(|(path, text)| (PathBuf::from(path), text.as_bytes().to_vec())));
         view
     }
 }
@@ -168,7 +175,9 @@ fn refuse_too_much(path: &Path) -> Result<(), NoPlace> {
     }
     let own = ["/workspace", "/home/agent", "/tmp", "/proc", "/dev/shm", "/etc/passwd", "/run"];
     if own.iter().any(|own| Path::new(own).starts_with(path)) {
-        return refuse("it would show everything, or hide what the cell has of its own; name a directory below it");
+        return refuse(
+            "it would show everything, or hide what the cell has of its own; name a directory below it",
+        );
     }
     Ok(())
 }

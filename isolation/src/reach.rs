@@ -67,10 +67,16 @@ fn find_out() -> Reachable {
         Err(why) => {
             let filter = Filter::build(&FilterOptions::default()).is_ok();
             let calls = [Mechanism::SystemCalls, Mechanism::Detector].into_iter().filter(|_| filter);
-            let held: Vec<Mechanism> = [Mechanism::Landlock].into_iter().chain(own_user).chain(calls).collect();
+            let held: Vec<Mechanism> =
+                [Mechanism::Landlock].into_iter().chain(own_user).chain(calls).collect();
             let mut missing = vec![format!("level L2: {why}")];
             missing.extend(gaps::missing(abi, &held));
-            Reachable { level: IsolationLevel::L1, landlock_abi: Some(abi), missing, remedy: Some(NAMESPACES.to_owned()) }
+            Reachable {
+                level: IsolationLevel::L1,
+                landlock_abi: Some(abi),
+                missing,
+                remedy: Some(NAMESPACES.to_owned()),
+            }
         }
     }
 }

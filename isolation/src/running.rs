@@ -80,12 +80,7 @@ pub(crate) struct Streams {
 
 impl RunningCell {
     /// Follows a cell that has started, in a task of its own: its pipes must be drained whether or not anybody waits.
-    pub(crate) fn follow(
-        socket: AsyncFd<OwnedFd>,
-        streams: Streams,
-        raised: Raised,
-        ground: Ground,
-    ) -> Self {
+    pub(crate) fn follow(socket: AsyncFd<OwnedFd>, streams: Streams, raised: Raised, ground: Ground) -> Self {
         let socket = Arc::new(socket);
         let follower = tokio::spawn(follow(Arc::clone(&socket), streams, raised.clone(), ground));
         Self { socket, follower: Some(follower), exit: None, raised }

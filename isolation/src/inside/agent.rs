@@ -17,9 +17,9 @@ use crate::gaps::Mechanism;
 use crate::kernel::{self, Image, UsageOf};
 use crate::layout::Use;
 use crate::message::{Order, Raised, Refusal};
-use crate::walls::Places;
 use crate::notify::hand_over;
 use crate::seccomp::Filter;
+use crate::walls::Places;
 use crate::{gaps, grounds, walls};
 
 /// What the agent process starts with.
@@ -78,6 +78,7 @@ fn prepare(start: &Start<'_>, ear: Option<OwnedFd>) -> Result<Raised, Refusal> {
     let user = CellUser::of(start)?;
     let rules = walls::prepare(abi, &places, &order.policy, own_image)?;
     capabilities::empty_bounding_set()?;
+    user.take_over([&start.stdout, &start.stderr])?;
     user.become_it(&order.policy)?;
     capabilities::drop_all()?;
     follow_parent(start)?;
@@ -92,7 +93,10 @@ fn prepare(start: &Start<'_>, ear: Option<OwnedFd>) -> Result<Raised, Refusal> {
 
 /// The list of refused system calls, and those that wake the supervisor. The last wall: what it traps is answered by the
 /// supervisor from here on.
-fn install_filter<'a>(start: &Start<'a>, ear: Option<OwnedFd>) -> Result<Result<&'a Filter, String>, Refusal> {
+fn install_filter<'a>(
+    start: &Start<'a>,
+    ear: Option<OwnedFd>,
+) -> Result<Result<&'a Filter, String>, Refusal> {
     let filter = match start.surroundings.filters.of(start.order) {
         Ok(filter) => filter,
         Err(why) => return Ok(Err(why.to_string())),

@@ -117,7 +117,10 @@ impl Init<'_> {
         self.become_init()?;
         let layout = Layout::of(&self.surroundings.view, &self.order.policy, &self.order.hidden()).map_err(
             // As when a probe opens it: the policy shows what it must not.
-            |error| Refusal::ProbeWentThrough { probe: "lay the cell out".to_owned(), outcome: error.to_string() },
+            |error| Refusal::ProbeWentThrough {
+                probe: "lay the cell out".to_owned(),
+                outcome: error.to_string(),
+            },
         )?;
         let _ = rustix::system::sethostname(b"cell");
         if let Some(port) = self.order.policy.connect_port {
@@ -140,6 +143,8 @@ impl Init<'_> {
             (0, _) => return Err(Refusal::no_wall(WALL, "the supervisor is gone")),
             (_, _) => {}
         }
+        // A group that leads out of the pid namespace has no number in it.
+        rustix::process::setsid().map_err(fail)?;
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(fail)
     }
 
@@ -156,7 +161,17 @@ impl Init<'_> {
             Ok(Fork::Child) => {
                 let (grants, user) = (Some(layout.grants()), Some(self.owner));
                 let parent = None;
-                agent::become_program(Start { order, surroundings, parent, grants, user, stdout, stderr, words, ear })
+                agent::become_program(Start {
+                    order,
+                    surroundings,
+                    parent,
+                    grants,
+                    user,
+                    stdout,
+                    stderr,
+                    words,
+                    ear,
+                })
             }
             Err(error) => {
                 let refusal = Refusal::setup("fork the agent process", error);
@@ -256,7 +271,8 @@ impl RunningInit {
         if StopCause::from_datagram(&datagram[..count]) == StopCause::Abandoned {
             return false;
         }
-        let _ = rustix::net::send(&self.channel, &datagram[..count], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+        let _ =
+            rustix::net::send(&self.channel, &datagram[..count], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
         self.deadline = self.deadline.min(Instant::now() + 2 * GRACE + PATIENCE);
         true
     }

@@ -13,8 +13,8 @@ use rustix::process::{DumpableBehavior, Pid, Signal};
 use super::probe::Outsiders;
 use super::{supervisor, tree, trial};
 use crate::kernel::{self, Fork};
-use crate::message::{Hello, Order, Refusal, Report};
 use crate::layout::SystemView;
+use crate::message::{Hello, Order, Refusal, Report};
 use crate::seccomp::{Filter, FilterOptions, NoFilter, NotifySet, Refusals};
 use crate::walls::SystemGrants;
 

@@ -67,11 +67,14 @@ pub(crate) fn until_exec(
         fds.extend(ear.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         let left = deadline.saturating_duration_since(Instant::now());
         match rustix::event::poll(&mut fds, Timespec::try_from(left).ok().as_ref()) {
-            Ok(0) => return Err(Refusal::setup("put up the walls", format!("not done in {SETUP_PATIENCE:?}"))),
+            Ok(0) => {
+                return Err(Refusal::setup("put up the walls", format!("not done in {SETUP_PATIENCE:?}")));
+            }
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(fail(error)),
         }
-        let (spoken, called) = (!fds[0].revents().is_empty(), fds.get(1).is_some_and(|fd| !fd.revents().is_empty()));
+        let (spoken, called) =
+            (!fds[0].revents().is_empty(), fds.get(1).is_some_and(|fd| !fd.revents().is_empty()));
         if called {
             match expected.take() {
                 // An end without a listener: the agent process has none to give, or is gone.
@@ -85,9 +88,6 @@ pub(crate) fn until_exec(
         if spoken && !read_more(&heard, &mut words).map_err(fail)? {
             break;
         }
-    }
-    if let Some(watch) = &mut lookout.watch {
-        watch.launched();
     }
     Ok((last_word(&words)?, lookout))
 }

@@ -108,7 +108,17 @@ fn start(
         Fork::Parent(leader) => leader,
         Fork::Child => {
             let (grants, user) = (None, None);
-            agent::become_program(Start { order, surroundings, parent, grants, user, stdout, stderr, words, ear: theirs })
+            agent::become_program(Start {
+                order,
+                surroundings,
+                parent,
+                grants,
+                user,
+                stdout,
+                stderr,
+                words,
+                ear: theirs,
+            })
         }
     };
     drop((words, stdout, stderr, theirs));

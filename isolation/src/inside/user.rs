@@ -3,6 +3,8 @@
 //! As root every slot has an owner of its own ([`crate::slot`]); else there is only the caller. In a user namespace that
 //! owner has a constant number inside.
 
+use std::os::fd::OwnedFd;
+
 use rustix::fs::FileType;
 use rustix::process::{Gid, Uid};
 
@@ -81,7 +83,28 @@ impl CellUser {
 
     /// In words.
     pub(crate) fn phrase(&self) -> String {
-        if self.namespaced { format!("{INSIDE} inside, {} outside", self.outside) } else { self.outside.to_string() }
+        if self.namespaced {
+            format!("{INSIDE} inside, {} outside", self.outside)
+        } else {
+            self.outside.to_string()
+        }
+    }
+
+    /// Gives it the output pipes: a program may open them again, by the name of /dev/stderr.
+    pub(crate) fn take_over(&self, outputs: [&OwnedFd; 2]) -> Result<(), Refusal> {
+        if !self.privileged {
+            return Ok(());
+        }
+        let owner = Some(Uid::from_raw(self.inside()));
+        outputs
+            .into_iter()
+            .try_for_each(|output| rustix::fs::fchown(output, owner, None))
+            .map_err(|error| Refusal::setup("give the output to the cell's user", error))
+    }
+
+    /// The number by which this process knows it.
+    fn inside(&self) -> u32 {
+        if self.namespaced { INSIDE } else { self.outside }
     }
 
     /// Changes to it. Nothing is to be done where the caller is that user already.
@@ -92,7 +115,7 @@ impl CellUser {
         if !self.namespaced {
             refuse_closed_directories(policy)?;
         }
-        let id = if self.namespaced { INSIDE } else { self.outside };
+        let id = self.inside();
         let (user, group) = (Uid::from_raw(id), Gid::from_raw(id));
         rustix::thread::set_thread_groups(&[])
             .and_then(|()| rustix::thread::set_thread_res_gid(group, group, group))
@@ -127,6 +150,10 @@ impl Order {
     /// Directories of the harness that stand as decoys in a root of the cell's own.
     pub(crate) fn hidden(&self) -> Vec<std::path::PathBuf> {
         let slots = self.policy.writable.first().and_then(|workspace| workspace.parent()?.parent());
-        slots.map(std::path::Path::to_owned).into_iter().chain(self.policy.must_not_read.iter().cloned()).collect()
+        slots
+            .map(std::path::Path::to_owned)
+            .into_iter()
+            .chain(self.policy.must_not_read.iter().cloned())
+            .collect()
     }
 }

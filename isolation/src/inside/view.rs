@@ -22,7 +22,8 @@ const STAGING: &str = "/usr";
 const SCRATCH_OPTIONS: &std::ffi::CStr = c"size=1g,nr_inodes=200k,mode=0755";
 
 /// What [`SCRATCH_OPTIONS`] says, in words.
-pub(crate) const SCRATCH_PHRASE: &str = "/tmp and /dev/shm: own, in memory, 1 GiB and 200,000 entries at most";
+pub(crate) const SCRATCH_PHRASE: &str =
+    "/tmp and /dev/shm: own, in memory, 1 GiB and 200,000 entries at most";
 
 /// Replaces this process's view of the file system. Must be the init of a pid namespace, for /proc.
 pub(crate) fn enter(layout: &Layout<'_>) -> Result<(), Refusal> {
@@ -56,9 +57,8 @@ fn detached(bind: &Bind) -> Result<OwnedFd, Refusal> {
     let step = |step: &str, error: &dyn std::fmt::Display| {
         Refusal::setup(format!("{step} {} into the cell", bind.from.display()), error)
     };
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE;
+    let flags =
+        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
     let tree = open_tree(CWD, &bind.from, flags).map_err(|error| step("take", &error))?;
     let mut attributes = libc::MOUNT_ATTR_NOSUID;
     match bind.usage {
@@ -73,7 +73,8 @@ fn detached(bind: &Bind) -> Result<OwnedFd, Refusal> {
 /// Directories, links and files of the root itself, relative to it.
 fn furnish<'a>(layout: &'a Layout<'_>) -> Result<(), (&'a Path, rustix::io::Errno)> {
     for dir in &layout.dirs {
-        rustix::fs::mkdirat(CWD, below(dir), Mode::from_raw_mode(0o755)).map_err(|error| (dir.as_path(), error))?;
+        rustix::fs::mkdirat(CWD, below(dir), Mode::from_raw_mode(0o755))
+            .map_err(|error| (dir.as_path(), error))?;
     }
     for dir in layout.scratch.iter().map(Path::new) {
         rustix::fs::chmod(below(dir), Mode::from_raw_mode(0o1777)).map_err(|error| (dir, error))?;
