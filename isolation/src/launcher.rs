@@ -18,6 +18,7 @@ use rustix::pipe::PipeFlags;
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
 
+use crate::audit::{self, AuditTap, Watch};
 use crate::error::{LaunchError, LauncherError};
 use crate::kernel;
 use crate::message::{GO, Hello, Order, Report};
@@ -42,6 +43,7 @@ struct Inner {
     control: Option<AsyncFd<OwnedFd>>,
     process: Child,
     level: IsolationLevel,
+    tap: Option<AuditTap>,
 }
 
 /// A cell whose program has not been started yet. Dropping it ends the cell.
@@ -122,8 +124,10 @@ impl Launcher {
     pub async fn prepare(&self, spec: CellSpec) -> Result<PreparedCell, LaunchError> {
         let setup = |step: &'static str| move |error: Errno| LaunchError::setup(step, error);
         let waits = seen::has_namespaces(self.level()) && spec.policy.connect_port.is_some();
-        let order = Order::of(&spec, self.level());
-        let ground = Ground { grounds: grounds::of(&order), housekeeping: spec.policy.housekeeping.clone() };
+        let mut order = Order::of(&spec, self.level());
+        let watch = self.expect_canary(&mut order)?;
+        let grounds = grounds::of(&order);
+        let ground = Ground { grounds, housekeeping: spec.policy.housekeeping.clone(), watch };
         let order = order_file(&order)?;
         let (ours, theirs) = socket_pair().map_err(setup("make the cell's socket"))?;
         let (stdout, their_stdout) =
@@ -143,6 +147,17 @@ impl Launcher {
         };
         let listener = if waits { Some(receive_listener(&socket).await?) } else { None };
         Ok(PreparedCell { socket, streams, listener, waits, ground })
+    }
+
+    /// Listens to the kernel's records of a cell that talks to a recorder; nobody asks what others tried.
+    fn expect_canary(&self, order: &mut Order) -> Result<Option<Watch>, LaunchError> {
+        let Some(tap) = self.inner.tap.as_ref().filter(|_| order.policy.connect_port.is_some()) else {
+            return Ok(None);
+        };
+        let nonce = audit::nonce().map_err(|error| LaunchError::setup("draw the canary's name", error))?;
+        let watch = tap.expect(&nonce);
+        order.canary = Some(nonce);
+        Ok(Some(watch))
     }
 
     /// Starts a program behind walls. Returns once it runs: every wall stands and every probe held.
@@ -177,9 +192,15 @@ impl LauncherSeed {
     pub fn attach(self) -> Result<Launcher, LauncherError> {
         let control = kernel::watch(self.control)
             .map_err(|source| LauncherError::Start { step: "watch its socket", source })?;
-        Ok(Launcher {
-            inner: Arc::new(Inner { control: Some(control), process: self.process, level: self.level }),
-        })
+        let tap = match self.level {
+            IsolationLevel::L0 | IsolationLevel::L1 | IsolationLevel::L2 => None,
+            IsolationLevel::L3 => Some(AuditTap::start().map_err(|error| LauncherError::Start {
+                step: "listen to the kernel's records",
+                source: std::io::Error::other(error),
+            })?),
+        };
+        let inner = Inner { control: Some(control), process: self.process, level: self.level, tap };
+        Ok(Launcher { inner: Arc::new(inner) })
     }
 
     fn hear_hello(&self) -> Result<(), LauncherError> {

@@ -59,6 +59,11 @@ impl Order {
             wall_ms: spec.wall_ms,
         }
     }
+
+    /// The empty, locked directory whose refusal tells the kernel's records of this cell from all others.
+    pub(crate) fn canary_path(&self) -> Option<PathBuf> {
+        self.canary.as_ref().map(|nonce| PathBuf::from(format!("/canary-{nonce}")))
+    }
 }
 
 /// What a cell tells the harness: perhaps `Listening`, then `Started` and `Ended`, or `Refused`.

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use bench_core::{IsolationEvidence, IsolationLevel};
 
+use crate::audit::AuditTap;
 use crate::gaps::{self, Mechanism};
 use crate::inside::trial;
 use crate::kernel;
@@ -26,6 +27,9 @@ pub struct Reachable {
 
 /// Landlock ABI from which the walls of level L2 count as whole.
 const ABI_OF_L2: u32 = 3;
+
+/// Landlock ABI from which its refusals are recorded.
+const ABI_OF_L3: u32 = 7;
 
 /// What this machine can enforce, found by asking the kernel for Landlock and by really putting up a cell with
 /// namespaces, in a process of its own. Asked once; changes nothing.
@@ -57,12 +61,12 @@ fn find_out() -> Reachable {
                 Mechanism::SystemCalls,
                 Mechanism::Detector,
             ];
-            Reachable {
-                level: IsolationLevel::L2,
-                landlock_abi: Some(abi),
-                missing: gaps::missing(abi, &held),
-                remedy: None,
-            }
+            let (level, why) = match kernel_records(abi) {
+                Ok(()) => (IsolationLevel::L3, None),
+                Err(why) => (IsolationLevel::L2, Some(format!("level L3: {why}"))),
+            };
+            let missing = why.into_iter().chain(gaps::missing(abi, &held)).collect();
+            Reachable { level, landlock_abi: Some(abi), missing, remedy: None }
         }
         Err(why) => {
             let filter = Filter::build(&FilterOptions::default()).is_ok();
@@ -85,6 +89,14 @@ const NAMESPACES: &str = "for level L2 allow unprivileged user namespaces: sysct
      kernel.unprivileged_userns_clone=1 where it exists, on Ubuntu an AppArmor profile with `userns` (or \
      kernel.apparmor_restrict_unprivileged_userns=0); in a container, a seccomp profile that lets clone, mount and \
      pivot_root pass and an unmasked /proc; or set `min-isolation = \"L1\"` in the experiment file if that is enough";
+
+/// Can the kernel's own records be read? That they arrive, each cell's canary shows.
+fn kernel_records(abi: u32) -> Result<(), String> {
+    if abi < ABI_OF_L3 {
+        return Err(format!("Landlock ABI {ABI_OF_L3} is needed for its records and this kernel has {abi}"));
+    }
+    AuditTap::possible().map_err(|error| error.to_string())
+}
 
 fn old_abi(abi: u32) -> String {
     format!("Landlock ABI {ABI_OF_L2} is needed and this kernel has {abi}")

@@ -13,6 +13,7 @@ use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
 
 use crate::attempt::Attempt;
+use crate::audit::{Heard, Watch};
 use crate::captured::{Capture, Captured};
 use crate::classify::{self, Grounds};
 use crate::error::LaunchError;
@@ -69,6 +70,8 @@ pub enum Stop {
 pub(crate) struct Ground {
     pub(crate) grounds: Grounds,
     pub(crate) housekeeping: Vec<Housekeeping>,
+    /// The kernel's own records of the cell, where they are listened to.
+    pub(crate) watch: Option<Watch>,
 }
 
 /// The output of a cell, still being written.
@@ -132,7 +135,7 @@ async fn follow(
     socket: Arc<AsyncFd<OwnedFd>>,
     streams: Streams,
     raised: Raised,
-    ground: Ground,
+    mut ground: Ground,
 ) -> Result<CellExit, LaunchError> {
     let mut draining = Draining::of(streams);
     let mut told = std::pin::pin!(hear_out(&socket));
@@ -151,7 +154,11 @@ async fn follow(
         }
     };
     let _ = tokio::time::timeout(DRAIN_PATIENCE, rest).await;
-    draining.exit(ended, raised, heard.judged(&ground))
+    let kernels = match ground.watch.take() {
+        Some(watch) => Some(watch.settle().await),
+        None => None,
+    };
+    draining.exit(ended, raised, heard.with(kernels).judged(&ground))
 }
 
 /// What was heard of a cell's attempts, piece by piece.
@@ -171,6 +178,18 @@ struct Seen {
 }
 
 impl HeardOf {
+    /// What the supervisor heard, and what the kernel recorded: only both together are the whole.
+    fn with(mut self, kernels: Option<Heard>) -> Self {
+        let Some(kernels) = kernels else { return self };
+        self.attempts.extend(kernels.attempts);
+        self.closed = match (self.closed, kernels.hole) {
+            (None, _) => Some(Some("nobody heard what the kernel does not record".to_owned())),
+            (Some(Some(hole)), _) | (Some(None), Some(hole)) => Some(Some(hole)),
+            (Some(None), None) => Some(None),
+        };
+        self
+    }
+
     fn judged(self, ground: &Ground) -> Seen {
         Seen {
             events: classify::events(&self.attempts, &ground.grounds, &ground.housekeeping),
@@ -286,7 +305,7 @@ struct Emptied {
 
 fn evidence(raised: Raised, emptied: Emptied, seen: Seen) -> IsolationEvidence {
     let mut missing = raised.missing;
-    missing.extend(seen.hole.map(|hole| format!("a part of the evidence: {hole}")));
+    missing.extend(seen.hole.map(|hole| format!("{}{hole}", bench_core::evidence::HOLE)));
     IsolationEvidence {
         level: raised.level,
         requested: raised.requested,

@@ -163,7 +163,11 @@ fn grant(
 }
 
 /// Puts the wall up around this process, for good. Sets `no_new_privs` on the way.
-pub(crate) fn enforce(rules: RulesetCreated) -> Result<(), Refusal> {
+///
+/// `recorded`: refusals are to be found in the kernel's records after the exec as well, where they end by default.
+pub(crate) fn enforce(rules: RulesetCreated, recorded: bool) -> Result<(), Refusal> {
+    let rules = if recorded { rules.log_new_exec(true) } else { Ok(rules) };
+    let rules = rules.map_err(|error| Refusal::no_wall(WALL, error))?;
     let status = rules.restrict_self().map_err(|error| Refusal::no_wall(WALL, error))?;
     match status.ruleset {
         RulesetStatus::FullyEnforced => Ok(()),

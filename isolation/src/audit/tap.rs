@@ -105,13 +105,14 @@ pub struct Watch {
 }
 
 impl AuditTap {
+    /// Could it be started? Starts no thread.
+    pub fn possible() -> Result<(), NoTap> {
+        listening().map(drop)
+    }
+
     /// Starts to listen. Changes nothing on this machine.
     pub fn start() -> Result<Self, NoTap> {
-        // Whoever may not ask how auditing stands learns it from the canary.
-        if matches!(switch::state(), Ok(state) if state.enabled == 0) {
-            return Err(NoTap::Off);
-        }
-        let socket = Socket::listening().map_err(NoTap::Unreadable)?;
+        let socket = listening()?;
         let stop = rustix::event::eventfd(0, EventfdFlags::CLOEXEC).map_err(|e| NoTap::Thread(e.into()))?;
         let stopped = stop.try_clone().map_err(NoTap::Thread)?;
         let state = Arc::new(Shared { board: Mutex::default(), news: Notify::new() });
@@ -164,6 +165,14 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.state.board().forget(&self.nonce);
     }
+}
+
+fn listening() -> Result<Socket, NoTap> {
+    // Whoever may not ask how auditing stands learns it from the canary.
+    if matches!(switch::state(), Ok(state) if state.enabled == 0) {
+        return Err(NoTap::Off);
+    }
+    Socket::listening().map_err(NoTap::Unreadable)
 }
 
 fn listen(socket: &Socket, stop: &OwnedFd, shared: &Shared) {

@@ -84,9 +84,10 @@ fn prepare(start: &Start<'_>, ear: Option<OwnedFd>) -> Result<Raised, Refusal> {
     follow_parent(start)?;
     enter(&order.cwd)?;
     limits::set(user.is_own())?;
-    walls::enforce(rules)?;
+    walls::enforce(rules, order.canary.is_some())?;
     let outsiders = if start.grants.is_some() { Outsiders::init() } else { start.surroundings.outsiders };
-    let probes = probe::run(abi, order, outsiders)?;
+    let mut probes = probe::run(abi, order, outsiders)?;
+    probe::canary(order, &mut probes)?;
     let filter = install_filter(start, ear)?;
     Ok(raised(start, abi, (probes, filter), &user))
 }

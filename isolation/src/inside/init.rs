@@ -115,7 +115,9 @@ impl Init<'_> {
 
     fn set_up(&self) -> Result<(OwnedFd, Layout<'_>), Refusal> {
         self.become_init()?;
-        let layout = Layout::of(&self.surroundings.view, &self.order.policy, &self.order.hidden()).map_err(
+        let decoys: Vec<std::path::PathBuf> =
+            self.order.hidden().into_iter().chain(self.order.canary_path()).collect();
+        let layout = Layout::of(&self.surroundings.view, &self.order.policy, &decoys).map_err(
             // As when a probe opens it: the policy shows what it must not.
             |error| Refusal::ProbeWentThrough {
                 probe: "lay the cell out".to_owned(),

@@ -56,6 +56,15 @@ pub(crate) fn run(abi: u32, order: &Order, outsiders: Outsiders) -> Result<Vec<S
     Ok(held)
 }
 
+/// The last probe: the kernel's record of its refusal names the domain, and what came before it is not the program's.
+pub(crate) fn canary(order: &Order, held: &mut Vec<String>) -> Result<(), Refusal> {
+    if let Some(path) = order.canary_path() {
+        refused_open(&path)?;
+        held.push("the canary cannot be opened".to_owned());
+    }
+    Ok(())
+}
+
 fn went_through(probe: impl Into<String>, outcome: impl Into<String>) -> Refusal {
     Refusal::ProbeWentThrough { probe: probe.into(), outcome: outcome.into() }
 }
