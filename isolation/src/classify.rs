@@ -110,6 +110,9 @@ const SYSTEM_TREES: &[&str] =
 const LIBRARY_SOCKETS: &[&str] =
     &["/dev/log", "/run/nscd", "/run/systemd/userdb", "/var/run/nscd", "/run/systemd/journal"];
 
+/// Where C libraries look for accounts that no file names: those of a user id without an account do it at every start.
+const LIBRARY_ACCOUNTS: &[&str] = &["/run/userdb", "/run/host/userdb", "/run/systemd/userdb"];
+
 /// Files that tools look for in every directory above the one they work in.
 const CONFIGURATION: &[&str] = &[
     ".babelrc",
@@ -235,6 +238,11 @@ fn by_path(attempt: &Attempt, path: &Path, grounds: &Grounds) -> Class {
     }
     if below(&grounds.readable) && reading {
         return Class::SystemRo;
+    }
+    // The directories themselves are opened one by one on the way.
+    let of_accounts = |place: &&str| path.starts_with(place) || is_ancestor(path, Path::new(place));
+    if reading && path != Path::new("/") && LIBRARY_ACCOUNTS.iter().any(|place| of_accounts(&place)) {
+        return Class::PolicyGap;
     }
     if path.starts_with("/proc") {
         return by_proc(attempt, path, grounds);
