@@ -1,35 +1,154 @@
-//! What level L1 leaves open, by the kernel's Landlock ABI. Shown in every record: a gap is named, never passed over.
+//! What a cell leaves open, by the mechanisms that hold around it and the kernel's Landlock ABI. Shown in every record,
+//! by `bench doctor` and in docs/isolation.md: a gap is named, never passed over.
 
-/// Gaps of every L1 cell, whatever the ABI.
-const ALWAYS: &[&str] = &[
-    "existence, size and times of every file can be asked (stat, access, chdir): Landlock does not mediate them",
-    "mode, owner, times and attributes of outside files of the same uid can be changed: Landlock does not mediate them",
-    "names appearing in outside directories can be watched (inotify): Landlock does not mediate it",
-    "command lines and states of other processes can be read in /proc: no pid namespace",
-    "priority, limits and affinity of other processes of the same uid can be set: no own uid",
-    "the allowed TCP port is open on every address, not on loopback alone: Landlock's rule knows ports only",
-    "MPTCP, TCP Fast Open, listening on a free port, netlink, vsock, raw and packet sockets: no seccomp list",
-    "SysV shared memory and kernel keyrings are shared with the host: no ipc namespace",
-    "memory, processes, CPU and disk are not limited: no cgroup",
-    "processes left behind are ended by walking the tree, not by the kernel at once: no pid namespace",
-    "attempts are refused but nobody records them: no detector",
+/// What can hold around a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mechanism {
+    /// The Landlock domain.
+    Landlock,
+    /// Namespaces: user, mount, pid, network, ipc, host name.
+    Namespaces,
+    /// A user id that nobody else has.
+    OwnUser,
+    /// The list of refused system calls.
+    SystemCalls,
+    /// Limits of a control group.
+    ControlGroup,
+    /// Somebody who sees what is attempted.
+    Detector,
+}
+
+/// One thing that stays open until something closes it.
+struct Gap {
+    what: &'static str,
+    /// Closed by this Landlock ABI and every newer one.
+    abi: Option<u32>,
+    /// Closed by any of these.
+    by: &'static [Mechanism],
+}
+
+const fn gap(what: &'static str, abi: Option<u32>, by: &'static [Mechanism]) -> Gap {
+    Gap { what, abi, by }
+}
+
+use Mechanism::{ControlGroup, Detector, Namespaces, OwnUser, SystemCalls};
+
+/// Every gap that is known, in the order of a reader's interest.
+const GAPS: &[Gap] = &[
+    gap("outside files of the same uid can be truncated: needs Landlock ABI 3", Some(3), &[Namespaces]),
+    gap("TCP to every address and port: needs Landlock ABI 4", Some(4), &[Namespaces]),
+    gap("ioctl on readable devices: needs Landlock ABI 5", Some(5), &[Namespaces]),
+    gap("signals to other processes of the same uid: needs Landlock ABI 6", Some(6), &[Namespaces, OwnUser]),
+    gap("abstract unix sockets of other processes: needs Landlock ABI 6", Some(6), &[Namespaces]),
+    gap(
+        "unix sockets by path, outside as well (container and key agents): needs Landlock ABI 9 or a mount namespace",
+        Some(9),
+        &[Namespaces],
+    ),
+    gap(
+        "UDP, so name look-ups too: needs Landlock ABI 10, a network namespace or the system-call list",
+        Some(10),
+        &[Namespaces, SystemCalls],
+    ),
+    gap(
+        "existence, size and times of every file can be asked (stat, access, chdir): Landlock does not mediate them; needs a mount namespace",
+        None,
+        &[Namespaces],
+    ),
+    gap(
+        "mode, owner, times and attributes of outside files of the same uid can be changed: Landlock does not mediate them; needs a mount namespace or an own uid",
+        None,
+        &[Namespaces, OwnUser],
+    ),
+    gap(
+        "names appearing in outside directories can be watched (inotify): Landlock does not mediate it; needs a mount namespace",
+        None,
+        &[Namespaces],
+    ),
+    gap(
+        "command lines and states of other processes can be read in /proc: no pid namespace",
+        None,
+        &[Namespaces],
+    ),
+    gap(
+        "priority, limits and affinity of other processes of the same uid can be set: no own uid",
+        None,
+        &[Namespaces, OwnUser],
+    ),
+    gap(
+        "the allowed TCP port is open on every address, not on loopback alone: Landlock's rule knows ports only; needs a network namespace",
+        None,
+        &[Namespaces],
+    ),
+    gap(
+        "MPTCP, TCP Fast Open, listening on a free port, netlink, vsock, raw and packet sockets: no network namespace, no list of system calls",
+        None,
+        &[Namespaces, SystemCalls],
+    ),
+    gap("SysV shared memory is shared with the host: no ipc namespace", None, &[Namespaces]),
+    gap(
+        "kernel keyrings of the same uid are shared with the host: no list of system calls",
+        None,
+        &[Namespaces, OwnUser, SystemCalls],
+    ),
+    gap(
+        "the number of processes is not limited: no own user and no control group",
+        None,
+        &[Namespaces, OwnUser, ControlGroup],
+    ),
+    gap("memory and CPU time are not limited: no control group", None, &[ControlGroup]),
+    gap(
+        "the size of workspace and HOME together is not limited, only that of each file: no quota",
+        None,
+        &[],
+    ),
+    gap(
+        "processes left behind are ended by walking the tree, not by the kernel at once: no pid namespace",
+        None,
+        &[Namespaces],
+    ),
+    gap("attempts are refused but nobody records them: no detector", None, &[Detector]),
+    gap(
+        "times: how long things take can be seen by other cells of the same machine (CPU, caches, disk)",
+        None,
+        &[],
+    ),
+    gap("faults of the kernel itself: whoever fears a hostile program needs a virtual machine", None, &[]),
 ];
 
-/// What closes with which ABI: up to the number before it, this is open.
-const CLOSED_FROM: &[(u32, &str)] = &[
-    (3, "outside files of the same uid can be truncated: needs Landlock ABI 3"),
-    (4, "TCP to every address and port: needs Landlock ABI 4"),
-    (5, "ioctl on readable devices: needs Landlock ABI 5"),
-    (6, "signals to other processes of the same uid: needs Landlock ABI 6"),
-    (6, "abstract unix sockets of other processes: needs Landlock ABI 6"),
-    (9, "unix sockets by path, outside as well (container and key agents): needs Landlock ABI 9"),
-    (10, "UDP, so name look-ups too: needs Landlock ABI 10"),
-];
+/// Everything that a cell leaves open under this ABI with these mechanisms, each with its cause.
+pub(crate) fn missing(abi: u32, held: &[Mechanism]) -> Vec<String> {
+    GAPS.iter()
+        .filter(|gap| gap.abi.is_none_or(|from| abi < from))
+        .filter(|gap| !gap.by.iter().any(|mechanism| held.contains(mechanism)))
+        .map(|gap| gap.what.to_owned())
+        .collect()
+}
 
-/// Everything that an L1 cell leaves open under this ABI, each with its cause.
-pub(crate) fn missing(abi: u32) -> Vec<String> {
-    let by_abi = CLOSED_FROM.iter().filter(|(closed_from, _)| abi < *closed_from).map(|(_, gap)| gap);
-    by_abi.chain(ALWAYS).map(|gap| (*gap).to_owned()).collect()
+/// The whole list with what closes each gap, as a table in Markdown: a part of docs/isolation.md.
+pub fn gap_table() -> String {
+    let mut table = String::from("| what stays open | closed by |\n|---|---|\n");
+    for gap in GAPS {
+        let by = gap.by.iter().map(|mechanism| mechanism.phrase().to_owned());
+        let abi = gap.abi.map(|abi| format!("Landlock ABI {abi}"));
+        let all: Vec<String> = abi.into_iter().chain(by).collect();
+        let closed = if all.is_empty() { "nothing here".to_owned() } else { all.join(", ") };
+        table.push_str(&format!("| {} | {closed} |\n", gap.what));
+    }
+    table
+}
+
+impl Mechanism {
+    fn phrase(self) -> &'static str {
+        match self {
+            Self::Landlock => "Landlock (L1)",
+            Self::Namespaces => "namespaces (L2)",
+            Self::OwnUser => "a user of the cell's own (as root)",
+            Self::SystemCalls => "the list of system calls (x86_64)",
+            Self::ControlGroup => "a control group (not used yet)",
+            Self::Detector => "the detector (x86_64)",
+        }
+    }
 }
 
 #[cfg(test)]
@@ -37,13 +156,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_newer_kernel_never_has_more_gaps_and_some_stay_for_ever() {
+    fn the_document_holds_this_list() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/isolation.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        assert!(text.contains(&gap_table()), "put this into docs/isolation.md:\n{}", gap_table());
+    }
+
+    #[test]
+    fn a_newer_kernel_and_another_mechanism_never_add_gaps() {
+        let steps: [&[Mechanism]; 4] = [
+            &[Mechanism::Landlock],
+            &[Mechanism::Landlock, OwnUser],
+            &[Mechanism::Landlock, OwnUser, Namespaces],
+            &[Mechanism::Landlock, OwnUser, Namespaces, SystemCalls, ControlGroup, Detector],
+        ];
         for abi in 1..12 {
-            let (older, newer) = (missing(abi), missing(abi + 1));
-            assert!(newer.iter().all(|gap| older.contains(gap)), "ABI {abi}");
+            for held in steps {
+                let (older, newer) = (missing(abi, held), missing(abi + 1, held));
+                assert!(newer.iter().all(|gap| older.contains(gap)), "ABI {abi}");
+            }
+            for pair in steps.windows(2) {
+                assert!(missing(abi, pair[1]).len() < missing(abi, pair[0]).len(), "ABI {abi}");
+            }
         }
-        assert_eq!(missing(10).len(), ALWAYS.len());
-        assert!(missing(3).iter().any(|gap| gap.starts_with("TCP to every address")));
-        assert!(!missing(4).iter().any(|gap| gap.starts_with("TCP to every address")));
+        assert!(!missing(10, steps[3]).is_empty(), "some things no mechanism closes");
+        let tcp = |abi| missing(abi, steps[0]).iter().any(|gap| gap.starts_with("TCP to every address"));
+        assert!(tcp(3) && !tcp(4));
     }
 }

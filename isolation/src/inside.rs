@@ -3,16 +3,24 @@
 //! ```text
 //! harness ── launcher (one a run, one thread, non-dumpable, no key in its environment)
 //!               └── supervisor of a cell (outside the walls, so the agent cannot forge its report)
-//!                      └── agent process (puts the walls up around itself, probes them, becomes the program)
+//!                      └── init (from level L2: process 1 of the cell's namespaces, makes its root and its network)
+//!                             └── agent process (puts the walls up around itself, probes them, becomes the program)
 //! ```
 //!
 //! Each of them ends when the one above it ends, and takes everything below with it.
 
 pub(crate) mod agent;
 pub(crate) mod capabilities;
+pub(crate) mod door;
+pub(crate) mod init;
 pub(crate) mod launcher;
+pub(crate) mod limits;
+pub(crate) mod lookout;
 pub(crate) mod probe;
 pub(crate) mod supervisor;
 pub(crate) mod tree;
+pub(crate) mod trial;
+pub(crate) mod user;
+pub(crate) mod view;
 
 pub use launcher::sandbox_exec_main;

@@ -238,3 +238,65 @@ pub fn own_cpu_ms() -> f64 {
 pub fn effective_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
+
+/// Forks this process into a user, mount, pid, network, ipc, host-name and cgroup namespace of its own; the child is
+/// the init of the pid namespace. Only for processes with one thread.
+pub(crate) fn fork_into_namespaces() -> io::Result<Fork> {
+    let flags = libc::CLONE_NEWUSER
+        | libc::CLONE_NEWNS
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWNET
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWUTS
+        | libc::CLONE_NEWCGROUP
+        | libc::SIGCHLD;
+    // SAFETY: without CLONE_VM and a stack this is a fork, in a process with one thread; no pointer is passed.
+    match unsafe { libc::syscall(libc::SYS_clone, flags as libc::c_ulong, 0usize, 0usize, 0usize, 0usize) } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(Fork::Child),
+        pid => Ok(Fork::Parent(
+            i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a clone answers a positive id"),
+        )),
+    }
+}
+
+/// Adds attributes (`MOUNT_ATTR_*`) to a mount and everything mounted below it.
+pub(crate) fn add_mount_attributes(mount: BorrowedFd<'_>, attributes: u64) -> io::Result<()> {
+    let attr = libc::mount_attr { attr_set: attributes, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    // SAFETY: `attr` outlives the call, which is told its size.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH | libc::AT_RECURSIVE,
+            &raw const attr,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Brings up the loopback device of this network namespace.
+pub(crate) fn loopback_up() -> io::Result<()> {
+    let socket = rustix::net::socket_with(
+        rustix::net::AddressFamily::INET,
+        rustix::net::SocketType::DGRAM,
+        rustix::net::SocketFlags::CLOEXEC,
+        None,
+    )?;
+    // SAFETY: an all-zero ifreq is valid storage; the name fits and both calls are told a live structure.
+    unsafe {
+        let mut request: libc::ifreq = std::mem::zeroed();
+        request.ifr_name[0] = b'l' as libc::c_char;
+        request.ifr_name[1] = b'o' as libc::c_char;
+        if libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFFLAGS as _, &raw mut request) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        request.ifr_ifru.ifru_flags |= libc::IFF_UP as libc::c_short;
+        if libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw mut request) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}

@@ -1,25 +1,34 @@
 //! The launcher from the harness's side: started once a run, asked for cells.
 
 use std::io::Write;
+use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
+use bench_core::IsolationLevel;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
 };
 use rustix::pipe::PipeFlags;
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
 
+use crate::audit::{self, AuditTap, Watch};
 use crate::error::{LaunchError, LauncherError};
 use crate::kernel;
-use crate::message::{Hello, Order, Report};
-use crate::running::{RunningCell, Streams};
+use crate::message::{GO, Hello, Order, Report};
+use crate::reach::reachable;
+use crate::running::{Ground, RunningCell, Streams};
 use crate::spec::CellSpec;
+use crate::{grounds, seen};
+
+/// Where an agent finds its recorder in a network of its own; nobody else is there, so the number is free.
+const OWN_PORT: u16 = 8080;
 
 /// How long a launcher may take to say hello.
 const HELLO_PATIENCE: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
@@ -33,18 +42,59 @@ pub struct Launcher {
 struct Inner {
     control: Option<AsyncFd<OwnedFd>>,
     process: Child,
+    level: IsolationLevel,
+    tap: Option<AuditTap>,
+}
+
+/// A cell whose program has not been started yet. Dropping it ends the cell.
+pub struct PreparedCell {
+    socket: AsyncFd<OwnedFd>,
+    streams: Streams,
+    listener: Option<TcpListener>,
+    waits: bool,
+    ground: Ground,
+}
+
+impl PreparedCell {
+    /// The listener in the cell's own network, to be taken once. It keeps that network alive: drop it with the cell.
+    pub fn take_listener(&mut self) -> Option<TcpListener> {
+        self.listener.take()
+    }
+
+    /// Starts the program. Returns once it runs: every wall stands and every probe held.
+    pub async fn start(self) -> Result<RunningCell, LaunchError> {
+        if self.waits {
+            rustix::net::send(self.socket.get_ref(), GO, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)
+                .map_err(|error| LaunchError::LauncherDied { detail: error.to_string() })?;
+        }
+        match receive(&self.socket).await? {
+            Report::Started(raised) => {
+                Ok(RunningCell::follow(self.socket, self.streams, raised, self.ground))
+            }
+            Report::Refused(refusal) => Err(refusal.into()),
+            Report::Listening | Report::Attempts(_) | Report::Watched { .. } | Report::Ended(_) => {
+                Err(LaunchError::setup("start the cell", "its reports come out of order"))
+            }
+        }
+    }
 }
 
 /// A launcher that was started before the runtime, to be attached to it.
 pub struct LauncherSeed {
     control: OwnedFd,
     process: Child,
+    level: IsolationLevel,
 }
 
 impl Launcher {
     /// Starts the launcher: this binary again, with the argument `sandbox-exec`, an empty environment and a socket as
     /// stdin. To be called before any runtime or thread exists.
     pub fn start() -> Result<LauncherSeed, LauncherError> {
+        Self::start_at(reachable().level)
+    }
+
+    /// As [`Launcher::start`], for cells of this level, which must be reachable here.
+    pub fn start_at(level: IsolationLevel) -> Result<LauncherSeed, LauncherError> {
         let start = |step| move |error: Errno| LauncherError::Start { step, source: error.into() };
         let (control, theirs) = socket_pair().map_err(start("make its socket"))?;
         let process = Command::new("/proc/self/exe")
@@ -54,15 +104,31 @@ impl Launcher {
             .stdout(Stdio::null())
             .spawn()
             .map_err(|source| LauncherError::Start { step: "execute this binary again", source })?;
-        let seed = LauncherSeed { control, process };
+        let seed = LauncherSeed { control, process, level };
         seed.hear_hello()?;
         Ok(seed)
     }
 
-    /// Starts a program behind walls. Returns once it runs: every wall stands and every probe held.
-    pub async fn launch(&self, spec: CellSpec) -> Result<RunningCell, LaunchError> {
+    /// Which walls its cells get.
+    pub fn level(&self) -> IsolationLevel {
+        self.inner.level
+    }
+
+    /// The port of a cell's door to its recorder: 127.0.0.1:PORT of a network of the cell's own, whose listener
+    /// [`Launcher::prepare`] hands out. None where cells share the host's network: there, the harness listens.
+    pub fn own_port(&self, wish: Option<u16>) -> Option<u16> {
+        seen::has_namespaces(self.level()).then_some(wish.unwrap_or(OWN_PORT))
+    }
+
+    /// Puts up what must stand before the program can be started; [`PreparedCell::start`] starts it.
+    pub async fn prepare(&self, spec: CellSpec) -> Result<PreparedCell, LaunchError> {
         let setup = |step: &'static str| move |error: Errno| LaunchError::setup(step, error);
-        let order = order_file(&Order::of(&spec))?;
+        let waits = seen::has_namespaces(self.level()) && spec.policy.connect_port.is_some();
+        let mut order = Order::of(&spec, self.level());
+        let watch = self.expect_canary(&mut order)?;
+        let grounds = grounds::of(&order);
+        let ground = Ground { grounds, housekeeping: spec.policy.housekeeping.clone(), watch };
+        let order = order_file(&order)?;
         let (ours, theirs) = socket_pair().map_err(setup("make the cell's socket"))?;
         let (stdout, their_stdout) =
             rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(setup("make a pipe"))?;
@@ -79,13 +145,26 @@ impl Launcher {
                 .map_err(|error| LaunchError::setup("read stderr", error))?,
             cap_bytes: spec.output_cap_bytes,
         };
-        match receive(&socket).await? {
-            Report::Started(raised) => Ok(RunningCell::follow(socket, streams, raised)),
-            Report::Refused(refusal) => Err(refusal.into()),
-            Report::Ended(_) => {
-                Err(LaunchError::setup("start the cell", "its end was reported before its start"))
-            }
-        }
+        let listener = if waits { Some(receive_listener(&socket).await?) } else { None };
+        Ok(PreparedCell { socket, streams, listener, waits, ground })
+    }
+
+    /// Listens to the kernel's records of a cell that talks to a recorder; nobody asks what others tried.
+    fn expect_canary(&self, order: &mut Order) -> Result<Option<Watch>, LaunchError> {
+        let Some(tap) = self.inner.tap.as_ref().filter(|_| order.policy.connect_port.is_some()) else {
+            return Ok(None);
+        };
+        let nonce = audit::nonce().map_err(|error| LaunchError::setup("draw the canary's name", error))?;
+        let watch = tap.expect(&nonce);
+        order.canary = Some(nonce);
+        Ok(Some(watch))
+    }
+
+    /// Starts a program behind walls. Returns once it runs: every wall stands and every probe held.
+    ///
+    /// Where cells have a network of their own, nobody listens in it: for cells that talk to nobody.
+    pub async fn launch(&self, spec: CellSpec) -> Result<RunningCell, LaunchError> {
+        self.prepare(spec).await?.start().await
     }
 
     /// Process id of the launcher.
@@ -113,7 +192,15 @@ impl LauncherSeed {
     pub fn attach(self) -> Result<Launcher, LauncherError> {
         let control = kernel::watch(self.control)
             .map_err(|source| LauncherError::Start { step: "watch its socket", source })?;
-        Ok(Launcher { inner: Arc::new(Inner { control: Some(control), process: self.process }) })
+        let tap = match self.level {
+            IsolationLevel::L0 | IsolationLevel::L1 | IsolationLevel::L2 => None,
+            IsolationLevel::L3 => Some(AuditTap::start().map_err(|error| LauncherError::Start {
+                step: "listen to the kernel's records",
+                source: std::io::Error::other(error),
+            })?),
+        };
+        let inner = Inner { control: Some(control), process: self.process, level: self.level, tap };
+        Ok(Launcher { inner: Arc::new(inner) })
     }
 
     fn hear_hello(&self) -> Result<(), LauncherError> {
@@ -170,6 +257,39 @@ fn send_with_descriptors(control: &OwnedFd, fds: [&OwnedFd; 4]) -> std::io::Resu
     let body = [std::io::IoSlice::new(b"c")];
     rustix::net::sendmsg(control, &body, &mut ancillary, SendFlags::NOSIGNAL)?;
     Ok(())
+}
+
+/// A cell's first report where it has a network of its own: its listener.
+async fn receive_listener(socket: &AsyncFd<OwnedFd>) -> Result<TcpListener, LaunchError> {
+    let gone = |detail: String| LaunchError::LauncherDied { detail };
+    loop {
+        let mut ready = socket.readable().await.map_err(|error| gone(error.to_string()))?;
+        let Ok(received) = ready.try_io(|socket| receive_with_descriptor(socket.get_ref())) else { continue };
+        let (datagram, fd) = received.map_err(|error| gone(error.to_string()))?;
+        if datagram.is_empty() {
+            return Err(gone("the cell's supervisor ended without a report".to_owned()));
+        }
+        return match (serde_json::from_slice(&datagram).map_err(|error| gone(error.to_string()))?, fd) {
+            (Report::Listening, Some(fd)) => Ok(TcpListener::from(fd)),
+            (Report::Refused(refusal), _) => Err(refusal.into()),
+            (_, _) => Err(LaunchError::setup("take the cell's listener", "its reports come out of order")),
+        };
+    }
+}
+
+fn receive_with_descriptor(socket: &OwnedFd) -> std::io::Result<(Vec<u8>, Option<OwnedFd>)> {
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut datagram = vec![0u8; 64 * 1024];
+    let mut parts = [std::io::IoSliceMut::new(&mut datagram)];
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    let count = rustix::net::recvmsg(socket, &mut parts, &mut ancillary, flags)?.bytes;
+    let fd = ancillary.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut rights) => rights.next(),
+        _ => None,
+    });
+    datagram.truncate(count);
+    Ok((datagram, fd))
 }
 
 /// The next report of a cell's supervisor.

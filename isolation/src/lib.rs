@@ -4,18 +4,27 @@
 //! [`Slots`], [`Workspace`]. What this machine can enforce: [`reachable`]. This crate leaves to others what is run in a
 //! cell, who answers its model calls, and what follows from how it ended.
 
+pub mod attempt;
+pub mod audit;
 pub mod captured;
+pub mod classify;
 pub mod collect;
 mod discard;
 pub mod error;
 pub mod exposed;
 mod gaps;
+mod grounds;
 mod inside;
 mod kernel;
 pub mod launcher;
+mod layout;
+pub mod manifest;
 mod message;
+pub mod notify;
 pub mod reach;
 pub mod running;
+pub mod seccomp;
+pub mod seen;
 pub mod slot;
 pub mod spec;
 pub mod state_dir;
@@ -28,11 +37,13 @@ pub use captured::Captured;
 pub use collect::{CollectCaps, Collected, LeftOut, Why};
 pub use error::{LaunchError, LauncherError};
 pub use exposed::{Exposed, refuse_exposed};
+pub use gaps::gap_table;
 pub use inside::sandbox_exec_main;
 pub use kernel::{effective_uid, own_cpu_ms};
-pub use launcher::{Launcher, LauncherSeed};
+pub use launcher::{Launcher, LauncherSeed, PreparedCell};
 pub use reach::{Reachable, evidence_of_no_cell, reachable};
 pub use running::{CellExit, RunningCell, Stop};
+pub use seen::Seen;
 pub use slot::{Slot, Slots};
 pub use spec::{CellSpec, Policy};
 pub use state_dir::{NoStateDir, default_state_dir};

@@ -6,9 +6,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bench_core::Program;
+use bench_core::{IsolationLevel, Program};
 use serde::{Deserialize, Serialize};
 
+use crate::attempt::Attempt;
+use crate::seen;
 use crate::spec::{CellSpec, Policy};
 
 /// The launcher's first word to the harness.
@@ -31,13 +33,17 @@ pub(crate) struct Order {
     pub(crate) cwd: PathBuf,
     /// The rules of its walls.
     pub(crate) policy: Policy,
+    /// Which walls.
+    pub(crate) level: IsolationLevel,
+    /// The word of the cell's canary, where the kernel's audit records are listened to.
+    pub(crate) canary: Option<String>,
     /// Milliseconds from exec.
     pub(crate) wall_ms: u64,
 }
 
 impl Order {
-    /// The order that a spec makes.
-    pub(crate) fn of(spec: &CellSpec) -> Self {
+    /// The order that a spec makes at a level. The directory may be given as the harness or as the cell sees it.
+    pub(crate) fn of(spec: &CellSpec, level: IsolationLevel) -> Self {
         let program = match &spec.program {
             Program::Own => None,
             Program::Path(path) => Some(path.clone()),
@@ -46,20 +52,38 @@ impl Order {
             program,
             args: spec.args.clone(),
             env: spec.env.clone(),
-            cwd: spec.cwd.clone(),
+            cwd: seen::as_seen(level, &spec.policy.writable, &spec.cwd),
             policy: spec.policy.clone(),
+            level,
+            canary: None,
             wall_ms: spec.wall_ms,
         }
     }
+
+    /// The empty, locked directory whose refusal tells the kernel's records of this cell from all others.
+    pub(crate) fn canary_path(&self) -> Option<PathBuf> {
+        self.canary.as_ref().map(|nonce| PathBuf::from(format!("/canary-{nonce}")))
+    }
 }
 
-/// What the supervisor of a cell tells the harness: `Started` then `Ended`, or `Refused` alone.
+/// What a cell tells the harness: perhaps `Listening`, then `Started` and `Ended`, or `Refused`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
+    /// The cell's own network has a listener, which travels beside this; the program waits for [`GO`].
+    Listening,
     /// The walls stand, every probe held, the program runs.
     Started(Raised),
     /// The program never ran.
     Refused(Refusal),
+    /// Some of what was tried, as the supervisor heard it.
+    Attempts(Vec<Attempt>),
+    /// That was all of it; `hole` = why it may not be.
+    Watched {
+        /// Why the list is not complete.
+        hole: Option<String>,
+        /// Calls answered.
+        calls: u64,
+    },
     /// The program and everything that it left are gone.
     Ended(Ended),
 }
@@ -67,12 +91,16 @@ pub(crate) enum Report {
 /// What the agent process says before exec: the walls as they stand around it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Raised {
+    /// Which walls.
+    pub(crate) level: IsolationLevel,
     /// Rules asked for.
     pub(crate) requested: Vec<String>,
     /// Rules that hold.
     pub(crate) enforced: Vec<String>,
     /// What stays open.
     pub(crate) missing: Vec<String>,
+    /// Who hears of attempts.
+    pub(crate) detector: String,
     /// Probes that held.
     pub(crate) probes: Vec<String>,
     /// Landlock ABI of the kernel.
@@ -84,6 +112,9 @@ pub(crate) struct Raised {
     /// CPU that putting up the walls took, to be left out of the program's.
     pub(crate) setup_cpu_us: u64,
 }
+
+/// The datagram by which the harness lets a program start whose listener it has taken.
+pub(crate) const GO: &[u8] = b"g";
 
 /// Why a program never ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,10 +170,10 @@ pub(crate) struct Ended {
     pub(crate) signal: Option<i32>,
     /// Why it was stopped, if it did not end by itself.
     pub(crate) stopped_by: Option<StopCause>,
-    /// Exec to exit of the leader.
-    pub(crate) wall_ms: f64,
-    /// User and system time of the whole tree.
-    pub(crate) cpu_ms: f64,
+    /// Monotonic time at which the leader ended.
+    pub(crate) exit_at_ns: u64,
+    /// User and system time of the whole tree, putting up the walls included.
+    pub(crate) cpu_us: u64,
     /// Largest resident set of a single process.
     pub(crate) peak_rss_bytes: u64,
     /// Processes that outlived the leader and were killed.
@@ -179,6 +210,19 @@ impl StopCause {
             b"" => Self::Abandoned,
             b"o" => Self::OutputCap,
             _ => Self::Asked,
+        }
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoWall { wall, detail } => write!(f, "{wall}: {detail}"),
+            Self::ProbeWentThrough { probe, outcome } => write!(f, "{probe}: {outcome}"),
+            Self::NotExecutable { program, errno } => {
+                write!(f, "{program} cannot be executed: {}", std::io::Error::from_raw_os_error(*errno))
+            }
+            Self::Setup { step, detail } => write!(f, "{step}: {detail}"),
         }
     }
 }

@@ -1,9 +1,16 @@
 //! How strong the walls can be on this machine, and what would make them stronger.
 
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
 use bench_core::{IsolationEvidence, IsolationLevel};
 
-use crate::gaps;
+use crate::audit::AuditTap;
+use crate::gaps::{self, Mechanism};
+use crate::inside::trial;
 use crate::kernel;
+use crate::message::Refusal;
+use crate::seccomp::{Filter, FilterOptions};
 
 /// What this machine can enforce.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,21 +25,96 @@ pub struct Reachable {
     pub remedy: Option<String>,
 }
 
-/// Asks the kernel; starts nothing and changes nothing.
+/// Landlock ABI from which the walls of level L2 count as whole.
+const ABI_OF_L2: u32 = 3;
+
+/// Landlock ABI from which its refusals are recorded.
+const ABI_OF_L3: u32 = 7;
+
+/// What this machine can enforce, found by asking the kernel for Landlock and by really putting up a cell with
+/// namespaces, in a process of its own. Asked once; changes nothing.
 pub fn reachable() -> Reachable {
-    match kernel::landlock_version() {
-        Ok(abi) if abi >= 1 => Reachable {
-            level: IsolationLevel::L1,
-            landlock_abi: Some(abi),
-            missing: gaps::missing(abi),
-            remedy: None,
-        },
-        answer => Reachable {
-            level: IsolationLevel::L0,
-            landlock_abi: None,
-            missing: vec!["every wall: no Landlock in this kernel".to_owned()],
-            remedy: Some(remedy(answer.err().and_then(|error| error.raw_os_error()))),
-        },
+    static ANSWER: OnceLock<Reachable> = OnceLock::new();
+    ANSWER.get_or_init(find_out).clone()
+}
+
+fn find_out() -> Reachable {
+    let abi = match kernel::landlock_version() {
+        Ok(abi) if abi >= 1 => abi,
+        answer => {
+            return Reachable {
+                level: IsolationLevel::L0,
+                landlock_abi: None,
+                missing: vec!["every wall: no Landlock in this kernel".to_owned()],
+                remedy: Some(remedy(answer.err().and_then(|error| error.raw_os_error()))),
+            };
+        }
+    };
+    let root = rustix::process::geteuid().is_root();
+    let own_user = root.then_some(Mechanism::OwnUser);
+    match if abi >= ABI_OF_L2 { try_namespaces() } else { Err(old_abi(abi)) } {
+        Ok(()) => {
+            let held = [
+                Mechanism::Landlock,
+                Mechanism::Namespaces,
+                Mechanism::OwnUser,
+                Mechanism::SystemCalls,
+                Mechanism::Detector,
+            ];
+            let (level, why) = match kernel_records(abi) {
+                Ok(()) => (IsolationLevel::L3, None),
+                Err(why) => (IsolationLevel::L2, Some(format!("level L3: {why}"))),
+            };
+            let missing = why.into_iter().chain(gaps::missing(abi, &held)).collect();
+            Reachable { level, landlock_abi: Some(abi), missing, remedy: None }
+        }
+        Err(why) => {
+            let filter = Filter::build(&FilterOptions::default()).is_ok();
+            let calls = [Mechanism::SystemCalls, Mechanism::Detector].into_iter().filter(|_| filter);
+            let held: Vec<Mechanism> =
+                [Mechanism::Landlock].into_iter().chain(own_user).chain(calls).collect();
+            let mut missing = vec![format!("level L2: {why}")];
+            missing.extend(gaps::missing(abi, &held));
+            Reachable {
+                level: IsolationLevel::L1,
+                landlock_abi: Some(abi),
+                missing,
+                remedy: Some(NAMESPACES.to_owned()),
+            }
+        }
+    }
+}
+
+const NAMESPACES: &str = "for level L2 allow unprivileged user namespaces: sysctl user.max_user_namespaces above 0, \
+     kernel.unprivileged_userns_clone=1 where it exists, on Ubuntu an AppArmor profile with `userns` (or \
+     kernel.apparmor_restrict_unprivileged_userns=0); in a container, a seccomp profile that lets clone, mount and \
+     pivot_root pass and an unmasked /proc; or set `min-isolation = \"L1\"` in the experiment file if that is enough";
+
+/// Can the kernel's own records be read? That they arrive, each cell's canary shows.
+fn kernel_records(abi: u32) -> Result<(), String> {
+    if abi < ABI_OF_L3 {
+        return Err(format!("Landlock ABI {ABI_OF_L3} is needed for its records and this kernel has {abi}"));
+    }
+    AuditTap::possible().map_err(|error| error.to_string())
+}
+
+fn old_abi(abi: u32) -> String {
+    format!("Landlock ABI {ABI_OF_L2} is needed and this kernel has {abi}")
+}
+
+/// Starts this binary's hidden subcommand, which tries and tells.
+fn try_namespaces() -> Result<(), String> {
+    let output = Command::new("/proc/self/exe")
+        .args(["sandbox-exec", trial::ARGUMENT])
+        .env_clear()
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .map_err(|error| format!("it could not be tried: {error}"))?;
+    match serde_json::from_slice::<Result<(), Refusal>>(&output.stdout) {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(refusal)) => Err(refusal.to_string()),
+        Err(_) => Err("it could not be tried: this program does not serve `sandbox-exec`".to_owned()),
     }
 }
 

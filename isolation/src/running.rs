@@ -4,14 +4,18 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bench_core::{IsolationEvidence, IsolationLevel};
+use bench_core::evidence::Housekeeping;
+use bench_core::{IsolationEvent, IsolationEvidence};
 use rustix::net::SendFlags;
 use tokio::io::AsyncReadExt;
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
 
+use crate::attempt::Attempt;
+use crate::audit::{Heard, Watch};
 use crate::captured::{Capture, Captured};
+use crate::classify::{self, Grounds};
 use crate::error::LaunchError;
 use crate::launcher::receive;
 use crate::message::{Ended, Raised, Report, StopCause};
@@ -62,6 +66,14 @@ pub enum Stop {
     Asked,
 }
 
+/// By what a cell's attempts are judged.
+pub(crate) struct Ground {
+    pub(crate) grounds: Grounds,
+    pub(crate) housekeeping: Vec<Housekeeping>,
+    /// The kernel's own records of the cell, where they are listened to.
+    pub(crate) watch: Option<Watch>,
+}
+
 /// The output of a cell, still being written.
 pub(crate) struct Streams {
     pub(crate) stdout: pipe::Receiver,
@@ -71,9 +83,9 @@ pub(crate) struct Streams {
 
 impl RunningCell {
     /// Follows a cell that has started, in a task of its own: its pipes must be drained whether or not anybody waits.
-    pub(crate) fn follow(socket: AsyncFd<OwnedFd>, streams: Streams, raised: Raised) -> Self {
+    pub(crate) fn follow(socket: AsyncFd<OwnedFd>, streams: Streams, raised: Raised, ground: Ground) -> Self {
         let socket = Arc::new(socket);
-        let follower = tokio::spawn(follow(Arc::clone(&socket), streams, raised.clone()));
+        let follower = tokio::spawn(follow(Arc::clone(&socket), streams, raised.clone(), ground));
         Self { socket, follower: Some(follower), exit: None, raised }
     }
 
@@ -94,7 +106,7 @@ impl RunningCell {
 
     /// The walls as they stand; that the cell is empty again is not known before [`CellExit::isolation`].
     pub fn isolation_so_far(&self) -> IsolationEvidence {
-        evidence(self.raised.clone(), Emptied { quiescent: false, survivors_killed: 0 })
+        evidence(self.raised.clone(), Emptied { quiescent: false, survivors_killed: 0 }, Seen::default())
     }
 
     /// Asks for its end: SIGTERM, a short grace, SIGKILL for the whole tree. [`RunningCell::wait`] then says so.
@@ -123,21 +135,16 @@ async fn follow(
     socket: Arc<AsyncFd<OwnedFd>>,
     streams: Streams,
     raised: Raised,
+    mut ground: Ground,
 ) -> Result<CellExit, LaunchError> {
     let mut draining = Draining::of(streams);
-    let mut report = std::pin::pin!(receive(&socket));
-    let ended = loop {
+    let mut told = std::pin::pin!(hear_out(&socket));
+    let (ended, heard) = loop {
         tokio::select! {
-            report = &mut report => break report?,
+            told = &mut told => break told?,
             over = draining.step(), if draining.open() => if over {
                 ask(&socket, StopCause::OutputCap);
             }
-        }
-    };
-    let ended = match ended {
-        Report::Ended(ended) => ended,
-        Report::Started(_) | Report::Refused(_) => {
-            return Err(LaunchError::setup("follow the cell", "its supervisor repeats itself"));
         }
     };
     // An empty tree holds no pipe; a tree that could not be ended may hold one for ever.
@@ -147,7 +154,64 @@ async fn follow(
         }
     };
     let _ = tokio::time::timeout(DRAIN_PATIENCE, rest).await;
-    draining.exit(ended, raised)
+    let kernels = match ground.watch.take() {
+        Some(watch) => Some(watch.settle().await),
+        None => None,
+    };
+    draining.exit(ended, raised, heard.with(kernels).judged(&ground))
+}
+
+/// What was heard of a cell's attempts, piece by piece.
+#[derive(Default)]
+struct HeardOf {
+    attempts: Vec<Attempt>,
+    /// None = nobody listened; else why something may be missing, if it may.
+    closed: Option<Option<String>>,
+}
+
+/// What a cell tried, judged.
+#[derive(Default)]
+struct Seen {
+    events: Vec<IsolationEvent>,
+    complete: Option<bool>,
+    hole: Option<String>,
+}
+
+impl HeardOf {
+    /// What the supervisor heard, and what the kernel recorded: only both together are the whole.
+    fn with(mut self, kernels: Option<Heard>) -> Self {
+        let Some(kernels) = kernels else { return self };
+        self.attempts.extend(kernels.attempts);
+        self.closed = match (self.closed, kernels.hole) {
+            (None, _) => Some(Some("nobody heard what the kernel does not record".to_owned())),
+            (Some(Some(hole)), _) | (Some(None), Some(hole)) => Some(Some(hole)),
+            (Some(None), None) => Some(None),
+        };
+        self
+    }
+
+    fn judged(self, ground: &Ground) -> Seen {
+        Seen {
+            events: classify::events(&self.attempts, &ground.grounds, &ground.housekeeping),
+            complete: self.closed.as_ref().map(Option::is_none),
+            hole: self.closed.flatten(),
+        }
+    }
+}
+
+/// Everything up to the cell's end.
+async fn hear_out(socket: &AsyncFd<OwnedFd>) -> Result<(Ended, HeardOf), LaunchError> {
+    let mut heard = HeardOf::default();
+    loop {
+        match receive(socket).await? {
+            Report::Attempts(attempts) => heard.attempts.extend(attempts),
+            Report::Watched { hole, calls: _ } => heard.closed = Some(hole),
+            Report::Ended(ended) => return Ok((ended, heard)),
+            Report::Listening | Report::Started(_) | Report::Refused(_) => {
+                return Err(LaunchError::setup("follow the cell", "its supervisor repeats itself"));
+            }
+        }
+    }
 }
 
 struct Draining {
@@ -205,7 +269,7 @@ impl Draining {
         first
     }
 
-    fn exit(self, ended: Ended, raised: Raised) -> Result<CellExit, LaunchError> {
+    fn exit(self, ended: Ended, raised: Raised, seen: Seen) -> Result<CellExit, LaunchError> {
         let stopped_by = match ended.stopped_by {
             None => None,
             Some(StopCause::WallLimit) => Some(Stop::WallLimit),
@@ -219,14 +283,15 @@ impl Draining {
             exit_code: ended.exit_code,
             signal: ended.signal,
             stopped_by,
-            wall_ms: ended.wall_ms,
-            cpu_ms: ended.cpu_ms,
+            wall_ms: ended.exit_at_ns.saturating_sub(raised.exec_at_ns) as f64 / 1e6,
+            cpu_ms: ended.cpu_us.saturating_sub(raised.setup_cpu_us) as f64 / 1e3,
             peak_rss_bytes: ended.peak_rss_bytes,
             stdout: self.stdout.capture.finish(),
             stderr: self.stderr.capture.finish(),
             isolation: evidence(
                 raised,
                 Emptied { quiescent: ended.quiescent, survivors_killed: ended.survivors_killed },
+                seen,
             ),
         })
     }
@@ -238,18 +303,20 @@ struct Emptied {
     survivors_killed: u32,
 }
 
-fn evidence(raised: Raised, emptied: Emptied) -> IsolationEvidence {
+fn evidence(raised: Raised, emptied: Emptied, seen: Seen) -> IsolationEvidence {
+    let mut missing = raised.missing;
+    missing.extend(seen.hole.map(|hole| format!("{}{hole}", bench_core::evidence::HOLE)));
     IsolationEvidence {
-        level: IsolationLevel::L1,
+        level: raised.level,
         requested: raised.requested,
         enforced: raised.enforced,
-        missing: raised.missing,
+        missing,
         landlock_abi: raised.landlock_abi,
         uid: raised.uid,
-        detector: "none".to_owned(),
+        detector: raised.detector,
         probes: raised.probes,
-        events: Vec::new(),
-        evidence_complete: None,
+        events: seen.events,
+        evidence_complete: seen.complete,
         quiescent: emptied.quiescent,
         survivors_killed: emptied.survivors_killed,
     }

@@ -15,6 +15,10 @@ use crate::workspace::{Workspace, WorkspaceError};
 /// Slots of one state directory; more cells at once are refused.
 const SLOTS: usize = 100;
 
+/// As root, the user who owns what is in slot 00, and so on: one for each slot, from a range that no system hands out
+/// to accounts. Nobody needs to know them.
+const FIRST_OWNER: u32 = 64_000;
+
 /// All slots of a state directory.
 ///
 /// ```text
@@ -33,6 +37,7 @@ pub struct Slots {
 pub struct Slot {
     dir: PathBuf,
     trash: PathBuf,
+    owner: Option<u32>,
     lock: Arc<File>,
 }
 
@@ -76,7 +81,9 @@ impl Slots {
                 Ok(()) => {
                     let dir = self.state_dir.join("slots").join(&name);
                     let trash = self.state_dir.join("trash").join(&name);
-                    return Ok(Slot { dir, trash, lock: Arc::new(lock) });
+                    let root = rustix::process::geteuid().is_root();
+                    let owner = root.then_some(FIRST_OWNER + number as u32);
+                    return Ok(Slot { dir, trash, owner, lock: Arc::new(lock) });
                 }
                 Err(std::fs::TryLockError::WouldBlock) => {}
                 Err(std::fs::TryLockError::Error(error)) => {
@@ -101,10 +108,11 @@ impl Slot {
             let dir = self.dir.join(name);
             make_dir(&dir, 0o700).map_err(WorkspaceError::io("create", &dir))?;
         }
-        let workspace = Workspace::new(self.dir.clone(), Arc::clone(&self.lock));
+        let workspace = Workspace::new(self.dir.clone(), self.owner, Arc::clone(&self.lock));
         if let Some(template) = template {
             copy_template(template, workspace.root())?;
         }
+        workspace.hand_over_all()?;
         Ok(workspace)
     }
 }

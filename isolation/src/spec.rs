@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use bench_core::Program;
+use bench_core::evidence::Housekeeping;
 use serde::{Deserialize, Serialize};
 
 /// One program to be run behind walls.
@@ -36,4 +37,6 @@ pub struct Policy {
     pub connect_port: Option<u16>,
     /// Paths that a probe tries to open before the program starts; if one opens, the program never runs.
     pub must_not_read: Vec<PathBuf>,
+    /// What the agent's own program is known to do and is refused: counted, never its wandering.
+    pub housekeeping: Vec<Housekeeping>,
 }

@@ -7,15 +7,17 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use bench_core::IsolationLevel;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, Ruleset,
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use rustix::fs::{FileType, Mode, OFlags};
 
+use crate::layout::Use;
 use crate::message::Refusal;
 use crate::spec::Policy;
-use crate::system_paths;
+use crate::{seen, system_paths};
 
 const WALL: &str = "Landlock";
 
@@ -72,6 +74,22 @@ impl Rights {
             file: AccessFs::from_file(abi),
         }
     }
+
+    fn of_use(&self, usage: Use) -> BitFlags<AccessFs> {
+        match usage {
+            Use::Read => self.read,
+            Use::Write => self.write,
+            Use::Device => self.device,
+        }
+    }
+}
+
+/// Where what a policy grants is to be found.
+pub(crate) enum Places<'a> {
+    /// Where the harness sees it.
+    Host(&'a SystemGrants),
+    /// In a root of the cell's own.
+    Own(&'a [(PathBuf, Use)]),
 }
 
 /// Builds the rules of a cell. Opens every path, so it comes before capabilities are dropped.
@@ -80,29 +98,33 @@ impl Rights {
 /// directory that holds it becomes readable.
 pub(crate) fn prepare(
     abi: u32,
-    system: &SystemGrants,
+    places: &Places<'_>,
     policy: &Policy,
     own_image: Option<BorrowedFd<'_>>,
 ) -> Result<RulesetCreated, Refusal> {
     let abi = ABI::from(i32::try_from(abi).unwrap_or(i32::MAX));
     let rights = Rights::of(abi);
     let mut rules = handled(abi).map_err(|error| Refusal::no_wall(WALL, error))?;
-    for fd in &system.readable {
-        rules = grant(rules, fd.as_fd(), rights.read, rights.file, "the system's files")?;
-    }
-    for fd in &system.devices {
-        rules = grant(rules, fd.as_fd(), rights.device, rights.file, "the system's devices")?;
-    }
     if let Some(fd) = own_image {
         rules = grant(rules, fd, rights.read, rights.file, "the harness's own binary")?;
     }
-    for (paths, right) in [(&policy.readable, rights.read), (&policy.writable, rights.write)] {
-        for path in paths {
-            let name = path.display().to_string();
-            let fd =
-                place(path).map_err(|error| Refusal::setup(format!("open {name} for its rule"), error))?;
-            rules = grant(rules, fd.as_fd(), right, rights.file, &name)?;
+    let grants: Vec<(&Path, Use)> = match places {
+        Places::Own(grants) => grants.iter().map(|(path, usage)| (path.as_path(), *usage)).collect(),
+        Places::Host(system) => {
+            for fd in &system.readable {
+                rules = grant(rules, fd.as_fd(), rights.read, rights.file, "the system's files")?;
+            }
+            for fd in &system.devices {
+                rules = grant(rules, fd.as_fd(), rights.device, rights.file, "the system's devices")?;
+            }
+            let readable = policy.readable.iter().map(|path| (path.as_path(), Use::Read));
+            readable.chain(policy.writable.iter().map(|path| (path.as_path(), Use::Write))).collect()
         }
+    };
+    for (path, usage) in grants {
+        let name = path.display().to_string();
+        let fd = place(path).map_err(|error| Refusal::setup(format!("open {name} for its rule"), error))?;
+        rules = grant(rules, fd.as_fd(), rights.of_use(usage), rights.file, &name)?;
     }
     match policy.connect_port {
         Some(port) if !AccessNet::from_all(abi).is_empty() => rules
@@ -141,7 +163,11 @@ fn grant(
 }
 
 /// Puts the wall up around this process, for good. Sets `no_new_privs` on the way.
-pub(crate) fn enforce(rules: RulesetCreated) -> Result<(), Refusal> {
+///
+/// `recorded`: refusals are to be found in the kernel's records after the exec as well, where they end by default.
+pub(crate) fn enforce(rules: RulesetCreated, recorded: bool) -> Result<(), Refusal> {
+    let rules = if recorded { rules.log_new_exec(true) } else { Ok(rules) };
+    let rules = rules.map_err(|error| Refusal::no_wall(WALL, error))?;
     let status = rules.restrict_self().map_err(|error| Refusal::no_wall(WALL, error))?;
     match status.ruleset {
         RulesetStatus::FullyEnforced => Ok(()),
@@ -152,11 +178,12 @@ pub(crate) fn enforce(rules: RulesetCreated) -> Result<(), Refusal> {
 }
 
 /// The rules of a policy as short phrases, and those of them that this ABI cannot hold.
-pub(crate) fn phrases(abi: u32, system: &SystemGrants, policy: &Policy) -> Phrases {
+pub(crate) fn phrases(abi: u32, system: &SystemGrants, policy: &Policy, level: IsolationLevel) -> Phrases {
     let mut requested =
         vec![format!("files: nothing but what is named here ({} system rules)", system.len())];
+    let writable = seen::places(level, &policy.writable);
     requested.extend(policy.readable.iter().map(|path| format!("read and execute: {}", path.display())));
-    requested.extend(policy.writable.iter().map(|path| format!("read, write, execute: {}", path.display())));
+    requested.extend(writable.iter().map(|path| format!("read, write, execute: {}", path.display())));
     let tcp = match policy.connect_port {
         Some(port) => format!("tcp: connect to port {port}, nothing else"),
         None => "tcp: none".to_owned(),

@@ -6,9 +6,10 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use bench_core::PlacedFile;
+use bench_core::{IsolationLevel, PlacedFile};
 
 use crate::collect::{CollectCaps, Collected, collect};
+use crate::seen::{self, Seen};
 
 /// A workspace, its HOME or its slot could not be made, filled or read.
 #[derive(Debug, thiserror::Error)]
@@ -55,12 +56,13 @@ pub struct Workspace {
     root: PathBuf,
     home: PathBuf,
     tmp: PathBuf,
+    owner: Option<u32>,
     _lock: Arc<File>,
 }
 
 impl Workspace {
-    pub(crate) fn new(slot: PathBuf, lock: Arc<File>) -> Self {
-        Self { root: slot.join("ws"), home: slot.join("home"), tmp: slot.join("tmp"), _lock: lock }
+    pub(crate) fn new(slot: PathBuf, owner: Option<u32>, lock: Arc<File>) -> Self {
+        Self { root: slot.join("ws"), home: slot.join("home"), tmp: slot.join("tmp"), owner, _lock: lock }
     }
 
     /// The workspace itself: where the agent starts.
@@ -83,6 +85,42 @@ impl Workspace {
         vec![self.root.clone(), self.home.clone(), self.tmp.clone()]
     }
 
+    /// The three as the program inside sees them in a cell of this level.
+    pub fn seen(&self, level: IsolationLevel) -> Seen {
+        let writable = self.writable();
+        let seen = |path: &Path| seen::as_seen(level, &writable, path);
+        Seen { root: seen(&self.root), home: seen(&self.home), tmp: seen(&self.tmp) }
+    }
+
+    /// Gives a path to the cell's user, where that is not the caller.
+    fn hand_over(&self, path: &Path) -> Result<(), WorkspaceError> {
+        match self.owner {
+            None => Ok(()),
+            Some(owner) => std::os::unix::fs::lchown(path, Some(owner), Some(owner))
+                .map_err(WorkspaceError::io("give away", path)),
+        }
+    }
+
+    /// Hands everything in the workspace over, and the three directories last.
+    pub(crate) fn hand_over_all(&self) -> Result<(), WorkspaceError> {
+        if self.owner.is_none() {
+            return Ok(());
+        }
+        let mut waiting = self.writable();
+        while let Some(dir) = waiting.pop() {
+            for entry in std::fs::read_dir(&dir).map_err(WorkspaceError::io("list", &dir))? {
+                let entry = entry.map_err(WorkspaceError::io("list", &dir))?;
+                if entry.file_type().map_err(WorkspaceError::io("look at", &dir))?.is_dir() {
+                    waiting.push(entry.path());
+                } else {
+                    self.hand_over(&entry.path())?;
+                }
+            }
+            self.hand_over(&dir)?;
+        }
+        Ok(())
+    }
+
     /// Puts a file into HOME, readable for the agent alone. A path that leaves HOME, or exists already, is refused.
     pub fn place(&self, file: &PlacedFile) -> Result<(), WorkspaceError> {
         let relative = Path::new(&file.path);
@@ -92,9 +130,15 @@ impl Workspace {
             let why = "a placed file's path must be relative and without `.` and `..`".to_owned();
             return Err(WorkspaceError::Refused { path, why });
         }
-        if let Some(parent) = path.parent() {
-            let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent);
-            made.map_err(WorkspaceError::io("create", parent))?;
+        let parents: Vec<&Path> = path.ancestors().skip(1).take_while(|dir| *dir != self.home).collect();
+        for parent in parents.into_iter().rev() {
+            match std::fs::DirBuilder::new().mode(0o700).create(parent) {
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                made => {
+                    made.map_err(WorkspaceError::io("create", parent))?;
+                    self.hand_over(parent)?;
+                }
+            }
         }
         let mut placed = File::options()
             .write(true)
@@ -102,7 +146,8 @@ impl Workspace {
             .mode(0o600)
             .open(&path)
             .map_err(WorkspaceError::io("create", &path))?;
-        placed.write_all(file.text.as_bytes()).map_err(WorkspaceError::io("write", &path))
+        placed.write_all(file.text.as_bytes()).map_err(WorkspaceError::io("write", &path))?;
+        self.hand_over(&path)
     }
 
     /// Copies what the agent left in the workspace into `dest`, which must not exist yet or be empty. To be called

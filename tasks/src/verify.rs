@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use bench_core::{Program, Task};
+use bench_core::{IsolationLevel, Program, Task};
 use bench_isolation::{CellExit, CellSpec, LaunchError, Launcher, Policy, Stop, Workspace};
 
 /// What the hidden check said.
@@ -68,7 +68,7 @@ pub async fn verify(
     site: &VerifySite<'_>,
 ) -> Result<Verification, VerifyFault> {
     let script = task.verify_dir().join("run.sh");
-    let mut cell = launcher.launch(cell_spec(&script, task, site)).await?;
+    let mut cell = launcher.launch(cell_spec(&script, task, site, launcher.level())).await?;
     let exit = cell.wait().await?;
     let stderr = String::from_utf8_lossy(&exit.stderr.head).into_owned();
     let fault = |how: String| VerifyFault::Ended { path: script.clone(), how, stderr: last_lines(&stderr) };
@@ -111,13 +111,13 @@ fn too_slow(exit: CellExit) -> Verification {
     }
 }
 
-fn cell_spec(script: &Path, task: &Task, site: &VerifySite<'_>) -> CellSpec {
-    let workspace = site.workspace;
+fn cell_spec(script: &Path, task: &Task, site: &VerifySite<'_>, level: IsolationLevel) -> CellSpec {
+    let seen = site.workspace.seen(level);
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let env = BTreeMap::from([
         ("PATH".to_owned(), site.path_env.to_owned()),
-        ("HOME".to_owned(), text(workspace.home())),
-        ("TMPDIR".to_owned(), text(workspace.tmp())),
+        ("HOME".to_owned(), text(&seen.home)),
+        ("TMPDIR".to_owned(), text(&seen.tmp)),
         ("LANG".to_owned(), "C.UTF-8".to_owned()),
         ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
         ("BENCH_VERIFY_DIR".to_owned(), text(&task.verify_dir())),
@@ -126,16 +126,13 @@ fn cell_spec(script: &Path, task: &Task, site: &VerifySite<'_>) -> CellSpec {
         program: Program::Path(PathBuf::from("/bin/sh")),
         args: vec![text(script)],
         env,
-        cwd: workspace.root().to_owned(),
+        cwd: seen.root,
         policy: Policy {
             readable: vec![task.verify_dir()],
-            writable: vec![
-                workspace.root().to_owned(),
-                workspace.home().to_owned(),
-                workspace.tmp().to_owned(),
-            ],
+            writable: site.workspace.writable(),
             connect_port: None,
             must_not_read: site.hidden.to_vec(),
+            housekeeping: Vec::new(),
         },
         wall_ms: site.wall_ms,
         output_cap_bytes: 4 << 20,

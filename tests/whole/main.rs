@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and names what it skips")]
 
+mod adversarial;
 mod bad_input;
 mod default_run;
 mod front_door;

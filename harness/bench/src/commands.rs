@@ -1,6 +1,7 @@
 //! One module a command; each reads like what it does.
 
 pub(crate) mod doctor;
+pub(crate) mod host;
 pub(crate) mod init;
 pub(crate) mod plan;
 pub(crate) mod report;

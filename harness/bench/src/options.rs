@@ -212,6 +212,12 @@ pub(crate) struct DoctorOptions {
     /// For other programs.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Change what the list under `to reach L3` names on this machine, as root; `--undo` puts it back.
+    #[arg(long, conflicts_with_all = ["json", "undo"])]
+    pub(crate) fix: bool,
+    /// Put back what `--fix` changed.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) undo: bool,
     #[command(flatten)]
     pub(crate) places: PlaceOptions,
 }

@@ -39,6 +39,10 @@ pub struct ExperimentFile {
     /// real upstream; a lower level than the default holds only when it is written here.
     #[schemars(with = "Option<String>", extend("enum" = ["L1", "L2", "L3"]))]
     pub min_isolation: Option<Spanned<String>>,
+    /// What an attempt on something outside the cell does, refused or not: `invalid` = the cell ends as `outside_access`
+    /// and its block leaves every metric, `count` = the cell counts as graded. It is a metric of its arm either way.
+    #[schemars(with = "Option<String>", extend("enum" = ["invalid", "count"], "default" = "invalid"))]
+    pub on_outside_access: Option<Spanned<String>>,
     /// Fixed port on the loopback address for the recorder, for machines where a port must be opened by hand. Left out:
     /// any free port.
     #[schemars(with = "Option<u16>", range(min = 1))]

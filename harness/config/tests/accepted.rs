@@ -161,6 +161,14 @@ fn a_real_upstream_asks_for_stronger_walls() {
 }
 
 #[test]
+fn outside_access_is_invalid_unless_it_is_written_that_it_is_only_counted() {
+    use bench_core::experiment::OnOutsideAccess;
+    let rule = |text: &str| accepted(text).experiment.rules.on_outside_access;
+    assert_eq!(rule(SMALLEST), OnOutsideAccess::Invalid);
+    assert_eq!(rule(&format!("on-outside-access = \"count\"\n{SMALLEST}")), OnOutsideAccess::Count);
+}
+
+#[test]
 fn an_odd_number_of_repeats_is_a_warning() {
     let loaded = accepted(&format!("repeats = 3\n{SMALLEST}"));
     insta::assert_snapshot!(loaded.warnings.join("\n"), @"x.toml:1:11: repeats: 3 repeats are an odd number: the order of two arms cannot be balanced within a task; 4 can");

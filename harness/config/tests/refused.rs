@@ -57,6 +57,7 @@ fn cases() -> Vec<(&'static str, String)> {
         ("unknown tokenizer", top("tokenizer = \"o200k\"\n")),
         ("no walls", top("min-isolation = \"L0\"\n")),
         ("unknown level", top("min-isolation = \"L9\"\n")),
+        ("unknown rule", top("on-outside-access = \"ignore\"\n")),
         ("port 0", top("recorder-port = 0\n")),
         ("port too large", top("recorder-port = 70000\n")),
         ("unknown upstream", end("[upstream]\nkind = \"openai\"\n")),

@@ -81,6 +81,56 @@ pub struct IsolationEvent {
     pub count: u64,
 }
 
+/// The one class of event that decides an ending.
+pub const OUTSIDE_ACCESS: &str = "outside_access";
+
+/// How a hole in the list of attempts stands among what is missing.
+pub const HOLE: &str = "a part of the evidence: ";
+
+impl IsolationEvidence {
+    /// How often the cell tried something beyond its space; null = nobody watched, so nothing is known.
+    pub fn outside_accesses(&self) -> Option<u64> {
+        self.evidence_complete?;
+        Some(self.outside_events().map(|event| event.count).sum())
+    }
+
+    /// The events that decide the ending.
+    pub fn outside_events(&self) -> impl Iterator<Item = &IsolationEvent> {
+        self.events.iter().filter(|event| event.class == OUTSIDE_ACCESS)
+    }
+}
+
+/// What an agent's own program is known to do and is denied, declared by its adapter: counted and shown, never
+/// invalidating. It never covers another cell's space or the harness's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Housekeeping {
+    /// The operation as records name it (`net.connect_tcp`, `openat`, `scope.signal`, `socket`); `*` = any.
+    pub operation: String,
+    /// The target as records name it; `*` stands for anything but a slash, `**` for anything.
+    pub target: String,
+}
+
+impl Housekeeping {
+    /// Does it cover this operation on this target?
+    pub fn covers(&self, operation: &str, target: &str) -> bool {
+        matches(self.operation.as_bytes(), operation.as_bytes())
+            && matches(self.target.as_bytes(), target.as_bytes())
+    }
+}
+
+fn matches(pattern: &[u8], text: &[u8]) -> bool {
+    match pattern {
+        [] => text.is_empty(),
+        [b'*', b'*', rest @ ..] => (0..=text.len()).any(|at| matches(rest, &text[at..])),
+        [b'*', rest @ ..] => {
+            let most = text.iter().position(|byte| *byte == b'/').unwrap_or(text.len());
+            (0..=most).any(|at| matches(rest, &text[at..]))
+        }
+        [byte, rest @ ..] => text.first() == Some(byte) && matches(rest, &text[1..]),
+    }
+}
+
 /// What is known about the upstream of one attempt.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct UpstreamEvidence {
@@ -98,4 +148,22 @@ pub struct UpstreamEvidence {
     pub statuses: BTreeMap<String, u32>,
     /// Why it could not answer.
     pub fault: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn housekeeping_patterns_stop_at_a_slash_unless_told_otherwise() {
+        let covers = |target: &str, text: &str| {
+            Housekeeping { operation: "net.*".into(), target: target.into() }.covers("net.connect_tcp", text)
+        };
+        assert!(covers("127.0.0.1:*", "127.0.0.1:11434"));
+        assert!(!covers("127.0.0.1:*", "127.0.0.2:11434"));
+        assert!(covers("/proc/*/stat", "/proc/17/stat"));
+        assert!(!covers("/proc/*", "/proc/17/stat"));
+        assert!(covers("/proc/**", "/proc/17/stat"));
+        assert!(!Housekeeping { operation: "openat".into(), target: "**".into() }.covers("unlink", "/x"));
+    }
 }

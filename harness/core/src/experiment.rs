@@ -60,11 +60,37 @@ pub struct Rules {
     pub par: f64,
     /// Re-runs of a block whose cell failed for a reason that was not the agent's.
     pub max_reruns_per_block: u32,
+    /// What an attempt on something outside the cell does to it.
+    #[serde(default, skip_serializing_if = "OnOutsideAccess::is_default")]
+    pub on_outside_access: OnOutsideAccess,
+}
+
+/// What an attempt on something outside the cell does to it. It is a metric of its arm either way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnOutsideAccess {
+    /// It ends as `outside_access`: its block leaves every metric.
+    #[default]
+    Invalid,
+    /// Nothing: the cell counts as graded.
+    Count,
+}
+
+impl OnOutsideAccess {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { alpha: 0.05, max_invalid_fraction: 0.20, par: 2.0, max_reruns_per_block: 1 }
+        Self {
+            alpha: 0.05,
+            max_invalid_fraction: 0.20,
+            par: 2.0,
+            max_reruns_per_block: 1,
+            on_outside_access: OnOutsideAccess::Invalid,
+        }
     }
 }
 

@@ -107,6 +107,12 @@ impl Recorder {
         format!("http://{}/v1", self.address)
     }
 
+    /// Where an agent's base URL points when its recorder listens on this port of its loopback: known before the
+    /// recorder is.
+    pub fn base_url_at(port: u16) -> String {
+        format!("http://127.0.0.1:{port}/v1")
+    }
+
     /// The port it listens on.
     pub fn port(&self) -> u16 {
         self.address.port()

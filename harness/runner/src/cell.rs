@@ -5,18 +5,20 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bench_core::{Ending, EndingKind, IsolationEvidence, LimitHit, RunEvent, Sha256Hex, Task};
 use bench_isolation::{
-    Captured, CellExit, CellSpec, CollectCaps, LaunchError, Policy, Slot, Stop, Workspace,
+    Captured, CellExit, CellSpec, CollectCaps, LaunchError, Policy, PreparedCell, Seen, Slot, Stop, Workspace,
 };
 use bench_proxy::{OracleScript, Recorder, RecorderSpec, Recording, RequestLimits};
 use bench_record::CellRecord;
 use bench_tasks::{Verification, VerifyFault, VerifySite, verify};
 
 use crate::StopWish;
+use crate::access;
 use crate::attempt::{AttemptError, Harness, Ticket};
 use crate::evidence::{Findings, record_of};
 use crate::patch::workspace_patch;
@@ -64,10 +66,20 @@ impl Stage<'_> {
                 if findings.calls_for_verdict() {
                     self.judge(&mut slot, workspace, &mut findings).await?;
                 }
+                self.read_evidence(&mut findings);
             }
         }
         self.keep_evidence(&findings)?;
         Ok(record_of(self, findings))
+    }
+
+    /// What the cell tried, and whether that is known, after the verdict: the kernel's own records close only some time
+    /// after a cell's end, and the hidden check need not wait for them.
+    fn read_evidence(&self, findings: &mut Findings) {
+        let rule = self.plan.experiment.rules.on_outside_access;
+        if let (Some(ending), Some(exit)) = (&findings.ending, &findings.exit) {
+            findings.ending = Some(access::with_evidence(ending.clone(), &exit.isolation, rule));
+        }
     }
 
     /// A fresh workspace in a slot of our own.
@@ -79,22 +91,15 @@ impl Stage<'_> {
         Ok((slot, workspace))
     }
 
-    /// Recorder, walls, agent; returns when the cell is empty.
+    /// Walls, recorder, agent; returns when the cell is empty.
     async fn run_agent(
         &self,
         workspace: &Workspace,
         stop: &StopWish,
         findings: &mut Findings,
     ) -> Result<(), AttemptError> {
-        let recorder = match self.start_recorder().await {
-            Ok(recorder) => recorder,
-            Err(ending) => {
-                findings.ending = Some(*ending);
-                return Ok(());
-            }
-        };
-        let spec = match self.cell_spec(workspace, &recorder) {
-            Ok(spec) => spec,
+        let (cell, recorder) = match self.prepare_cell(workspace).await {
+            Ok(prepared) => prepared,
             Err(ending) => {
                 findings.ending = Some(*ending);
                 return Ok(());
@@ -102,7 +107,7 @@ impl Stage<'_> {
         };
         self.harness.events.emit(&RunEvent::AgentStarting { cell: self.ticket.cell.id() });
         findings.set_up_done(self.harness);
-        let outcome = self.watch(spec, &recorder, stop).await;
+        let outcome = self.watch(cell, &recorder, stop).await;
         let finished = recorder.finish().await;
         match finished {
             Ok(recording) => findings.recording = Some(recording),
@@ -128,11 +133,11 @@ impl Stage<'_> {
     /// Runs the agent until it ends, or the recorder or the operator ends it.
     async fn watch(
         &self,
-        spec: CellSpec,
+        cell: PreparedCell,
         recorder: &Recorder,
         stop: &StopWish,
     ) -> Result<CellExit, LaunchError> {
-        let mut cell = self.harness.launcher.launch(spec).await?;
+        let mut cell = cell.start().await?;
         tokio::select! {
             exit = cell.wait() => return exit,
             _ = recorder.stopped() => {}
@@ -146,12 +151,36 @@ impl Stage<'_> {
         self.ticket.credential(&self.harness.run_dir, &self.plan.lock_sha256)
     }
 
-    async fn start_recorder(&self) -> Result<Recorder, Box<Ending>> {
+    /// Everything that stands before the agent is started: its walls with the door in them, and who listens there.
+    async fn prepare_cell(&self, workspace: &Workspace) -> Result<(PreparedCell, Recorder), Box<Ending>> {
+        let launcher = &self.harness.launcher;
+        let wish = self.plan.experiment.recorder_port;
+        let (port, listener) = match launcher.own_port(wish) {
+            Some(port) => (port, None),
+            None => self.listen_here(wish.unwrap_or(0)).map(|(port, listener)| (port, Some(listener)))?,
+        };
+        let spec = self.cell_spec(workspace, port)?;
+        let mut cell = launcher.prepare(spec).await.map_err(|error| Box::new(launch_ending(&error)))?;
+        let Some(listener) = listener.or_else(|| cell.take_listener()) else {
+            let why = "the cell has no listener for its recorder";
+            return Err(Box::new(Ending::because(EndingKind::HarnessFault, why)));
+        };
+        Ok((cell, self.start_recorder(listener).await?))
+    }
+
+    /// A listener on the host's loopback, for cells without a network of their own.
+    fn listen_here(&self, port: u16) -> Result<(u16, TcpListener), Box<Ending>> {
+        TcpListener::bind(("127.0.0.1", port))
+            .and_then(|listener| Ok((listener.local_addr()?.port(), listener)))
+            .map_err(|e| {
+                let what = format!("recorder cannot listen on 127.0.0.1:{port}: {e}");
+                Box::new(Ending::because(EndingKind::HarnessFault, what))
+            })
+    }
+
+    async fn start_recorder(&self, listener: TcpListener) -> Result<Recorder, Box<Ending>> {
         let experiment = &self.plan.experiment;
         let fault = |what: String| Box::new(Ending::because(EndingKind::HarnessFault, what));
-        let port = experiment.recorder_port.unwrap_or(0);
-        let listener = std::net::TcpListener::bind(("127.0.0.1", port))
-            .map_err(|e| fault(format!("recorder cannot listen on 127.0.0.1:{port}: {e}")))?;
         let resolved = &self.arm.resolved;
         if self.plan.uses_oracle() {
             self.harness.oracle.enter(
@@ -184,13 +213,14 @@ impl Stage<'_> {
         Recorder::start(listener, spec).await.map_err(|e| fault(e.to_string()))
     }
 
-    fn cell_spec(&self, workspace: &Workspace, recorder: &Recorder) -> Result<CellSpec, Box<Ending>> {
+    fn cell_spec(&self, workspace: &Workspace, port: u16) -> Result<CellSpec, Box<Ending>> {
+        let seen = workspace.seen(self.harness.launcher.level());
         let site = bench_arms::Site {
-            base_url: recorder.base_url(),
+            base_url: Recorder::base_url_at(port),
             credential: self.credential(),
             instruction: self.task.instruction.clone(),
-            home: workspace.home().to_owned(),
-            workspace: workspace.root().to_owned(),
+            home: seen.home.clone(),
+            workspace: seen.root.clone(),
         };
         let invocation = self.arm.resolved.invocation(&self.arm.arm, &site);
         for file in &invocation.files {
@@ -199,18 +229,19 @@ impl Stage<'_> {
             })?;
         }
         let limits = &self.plan.experiment.limits;
-        let mut env = base_environment(workspace, &self.plan.site.path_env, &invocation.path_prefix);
+        let mut env = base_environment(&seen, &self.plan.site.path_env, &invocation.path_prefix);
         env.extend(invocation.env);
         Ok(CellSpec {
             program: invocation.program,
             args: invocation.args,
             env,
-            cwd: workspace.root().to_owned(),
+            cwd: seen.root,
             policy: Policy {
                 readable: invocation.readable,
                 writable: workspace.writable(),
-                connect_port: Some(recorder.port()),
+                connect_port: Some(port),
                 must_not_read: self.hidden_paths(),
+                housekeeping: Vec::new(),
             },
             wall_ms: limits.wall_ms,
             output_cap_bytes: limits.output_bytes,
@@ -224,7 +255,7 @@ impl Stage<'_> {
         hidden.push(self.task.dir.join("oracle.toml"));
         hidden.push(self.task.verify_dir().join("run.sh"));
         hidden.push(self.harness.run_dir.journal());
-        hidden
+        hidden.into_iter().map(absolute).collect()
     }
 
     /// Copies what the agent left, and asks the hidden check about the copy in a second fresh cell.
@@ -264,7 +295,7 @@ impl Stage<'_> {
         let copy = slot.fresh(Some(outputs)).map_err(|e| {
             Box::new(Ending::because(EndingKind::HarnessFault, format!("verifier's workspace: {e}")))
         })?;
-        let hidden = [self.harness.run_dir.root().to_owned(), self.harness.slots.decoy()];
+        let hidden = [self.harness.run_dir.root().to_owned(), self.harness.slots.decoy()].map(absolute);
         let site = VerifySite {
             workspace: &copy,
             wall_ms: self.plan.experiment.limits.verify_wall_ms,
@@ -299,6 +330,11 @@ impl Stage<'_> {
     }
 }
 
+/// A path that means the same in a cell, which has another working directory.
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
+}
+
 fn keep(path: &Path, bytes: &[u8]) -> Result<(), AttemptError> {
     fs::write(path, bytes).map_err(AttemptError::at(path))
 }
@@ -310,14 +346,14 @@ fn keep_json(path: &Path, evidence: &IsolationEvidence) -> Result<(), AttemptErr
 }
 
 /// The allow-list: an agent's environment holds these and what its adapter adds, nothing of ours.
-fn base_environment(workspace: &Workspace, path_env: &str, prefix: &[PathBuf]) -> BTreeMap<String, String> {
+fn base_environment(seen: &Seen, path_env: &str, prefix: &[PathBuf]) -> BTreeMap<String, String> {
     let mut path: Vec<String> = prefix.iter().map(|p| p.to_string_lossy().into_owned()).collect();
     path.push(path_env.to_owned());
     let text = |p: &Path| p.to_string_lossy().into_owned();
     BTreeMap::from([
         ("PATH".to_owned(), path.join(":")),
-        ("HOME".to_owned(), text(workspace.home())),
-        ("TMPDIR".to_owned(), text(workspace.tmp())),
+        ("HOME".to_owned(), text(&seen.home)),
+        ("TMPDIR".to_owned(), text(&seen.tmp)),
         ("LANG".to_owned(), "C.UTF-8".to_owned()),
         ("TERM".to_owned(), "dumb".to_owned()),
         // /etc/gitconfig may hold credentials and is not granted; git dies on a file that it may not read.

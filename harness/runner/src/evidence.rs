@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use bench_core::ledger::{TokenBasis, Usage};
-use bench_core::{Ending, EndingKind, IsolationEvidence, Metric, Sha256Hex, UpstreamEvidence};
+use bench_core::{Ending, EndingKind, Metric, Sha256Hex, UpstreamEvidence};
 use bench_isolation::{CellExit, LeftOut, evidence_of_no_cell};
 use bench_proxy::Recording;
 use bench_record::{
@@ -66,7 +66,7 @@ pub(crate) fn record_of(stage: &Stage<'_>, findings: Findings) -> CellRecord {
         record.metrics.wall_ms = Some(exit.wall_ms);
         record.cpu_ms.agent = Some(exit.cpu_ms);
         record.peak_rss_bytes = Some(exit.peak_rss_bytes);
-        record.metrics.outside_accesses = outside_accesses(&exit.isolation);
+        record.metrics.outside_accesses = exit.isolation.outside_accesses();
         record.isolation = exit.isolation;
     }
     if let Some(recording) = findings.recording {
@@ -99,14 +99,6 @@ pub(crate) fn record_of(stage: &Stage<'_>, findings: Findings) -> CellRecord {
     record.dir_sha256 = dir_digest(&stage.dir);
     record.ended_at = harness.clock.now_utc();
     record
-}
-
-/// Null = nobody watched, so nothing is known about attempts.
-fn outside_accesses(evidence: &IsolationEvidence) -> Option<u64> {
-    evidence.evidence_complete?;
-    Some(
-        evidence.events.iter().filter(|event| event.class == "outside_access").map(|event| event.count).sum(),
-    )
 }
 
 fn take_recording(record: &mut CellRecord, recording: Recording) {

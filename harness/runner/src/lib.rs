@@ -3,6 +3,7 @@
 //! An `Err` from here means only that a record could not be kept; whatever ends an attempt is data in its record. The
 //! protocol of one cell stands in [`cell`]; nothing here prints.
 
+mod access;
 pub mod attempt;
 pub mod cell;
 pub mod evidence;

@@ -8,9 +8,9 @@ use crate::message::Refusal;
 
 const WALL: &str = "capabilities";
 
-/// Empties all five sets. Where the bounding set cannot be emptied (no `CAP_SETPCAP`), `no_new_privs` keeps an exec
-/// from giving anything back; the probes look at what is left.
-pub(crate) fn drop_all() -> Result<(), Refusal> {
+/// Empties the bounding set, where this process may: before its user changes. Where it may not (no `CAP_SETPCAP`),
+/// `no_new_privs` keeps an exec from giving anything back; the probes look at what is left.
+pub(crate) fn empty_bounding_set() -> Result<(), Refusal> {
     let fail = |detail: std::io::Error| Refusal::no_wall(WALL, detail);
     let held = rustix::thread::capabilities(None).map_err(|error| fail(error.into()))?;
     if held.effective.contains(CapabilitySet::SETPCAP) {
@@ -19,6 +19,12 @@ pub(crate) fn drop_all() -> Result<(), Refusal> {
             number += 1;
         }
     }
+    Ok(())
+}
+
+/// Empties the other four sets.
+pub(crate) fn drop_all() -> Result<(), Refusal> {
+    let fail = |detail: std::io::Error| Refusal::no_wall(WALL, detail);
     rustix::thread::clear_ambient_capability_set().map_err(|error| fail(error.into()))?;
     let none = CapabilitySet::empty();
     let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };

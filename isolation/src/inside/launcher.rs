@@ -11,9 +11,11 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlag
 use rustix::process::{DumpableBehavior, Pid, Signal};
 
 use super::probe::Outsiders;
-use super::{supervisor, tree};
+use super::{supervisor, tree, trial};
 use crate::kernel::{self, Fork};
+use crate::layout::SystemView;
 use crate::message::{Hello, Order, Refusal, Report};
+use crate::seccomp::{Filter, FilterOptions, NoFilter, NotifySet, Refusals};
 use crate::walls::SystemGrants;
 
 /// What the launcher knows when a cell is forked off.
@@ -22,10 +24,35 @@ pub(crate) struct Surroundings {
     pub(crate) landlock_abi: Option<u32>,
     /// The system's part of every policy.
     pub(crate) system: SystemGrants,
+    /// The system's part of every root of a cell's own.
+    pub(crate) view: SystemView,
+    /// The lists of refused system calls.
+    pub(crate) filters: Filters,
     /// The image this process runs, whatever has been built in its place since.
     pub(crate) own_image: OwnedFd,
     /// Who must not be reached from inside.
     pub(crate) outsiders: Outsiders,
+}
+
+/// The filter of each detector, assembled once.
+pub(crate) struct Filters {
+    open: Result<Filter, NoFilter>,
+    narrow: Result<Filter, NoFilter>,
+}
+
+impl Filters {
+    fn build() -> Self {
+        let built = |notify| {
+            let refusals = Refusals::Recorded;
+            Filter::build(&FilterOptions { notify, refusals, ..FilterOptions::default() })
+        };
+        Self { open: built(NotifySet::Open), narrow: built(NotifySet::Narrow) }
+    }
+
+    /// The one for an order: beside the kernel's records a narrow one is enough.
+    pub(crate) fn of(&self, order: &Order) -> Result<&Filter, &NoFilter> {
+        if order.canary.is_some() { self.narrow.as_ref() } else { self.open.as_ref() }
+    }
 }
 
 /// The descriptors that come with an order.
@@ -43,6 +70,9 @@ pub(crate) struct Connection {
 /// Body of the hidden subcommand `sandbox-exec`. To be called first thing in `main`, before any thread exists; stdin
 /// must be the socket that [`crate::Launcher::start`] makes.
 pub fn sandbox_exec_main() -> ExitCode {
+    if std::env::args().nth(2).as_deref() == Some(trial::ARGUMENT) {
+        return trial::main();
+    }
     let control = match take_control() {
         Ok(control) => control,
         Err(error) => return complain(&format!("stdin is not the launcher's socket: {error}")),
@@ -77,7 +107,7 @@ fn take_control() -> std::io::Result<OwnedFd> {
     Ok(control)
 }
 
-fn set_up() -> std::io::Result<(Surroundings, OwnedFd)> {
+pub(crate) fn set_up() -> std::io::Result<(Surroundings, OwnedFd)> {
     let own_image = rustix::fs::open("/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
@@ -90,10 +120,13 @@ fn set_up() -> std::io::Result<(Surroundings, OwnedFd)> {
     let surroundings = Surroundings {
         landlock_abi: kernel::landlock_version().ok(),
         system: SystemGrants::open()?,
+        view: SystemView::read(),
+        filters: Filters::build(),
         own_image,
         outsiders: Outsiders {
-            launcher: rustix::process::getpid(),
+            launcher: Some(rustix::process::getpid()),
             harness: rustix::process::getppid().filter(|pid| !pid.is_init()),
+            init: None,
         },
     };
     Ok((surroundings, signals))

@@ -12,28 +12,37 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::Pid;
 
 use super::capabilities;
-use crate::message::Refusal;
+use crate::message::{Order, Refusal};
+use crate::seen;
 use crate::spec::Policy;
 
 /// Processes outside the walls that the cell must not reach.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outsiders {
     /// The launcher.
-    pub(crate) launcher: Pid,
+    pub(crate) launcher: Option<Pid>,
     /// The harness, where it is the launcher's parent.
     pub(crate) harness: Option<Pid>,
+    /// The init of the cell's own pid namespace: there, the others have no id at all.
+    pub(crate) init: Option<Pid>,
 }
 
 impl Outsiders {
+    /// Whoever is outside the walls and has an id in a pid namespace of the cell's own.
+    pub(crate) fn init() -> Self {
+        Self { launcher: None, harness: None, init: Some(Pid::INIT) }
+    }
+
     fn named(self) -> impl Iterator<Item = (&'static str, Pid)> {
-        [("the launcher", Some(self.launcher)), ("the harness", self.harness)]
+        [("the launcher", self.launcher), ("the harness", self.harness), ("the cell's init", self.init)]
             .into_iter()
             .filter_map(|(name, pid)| Some((name, pid?)))
     }
 }
 
 /// Makes every probe that this ABI allows; a short phrase each, or the first that went through.
-pub(crate) fn run(abi: u32, policy: &Policy, outsiders: Outsiders) -> Result<Vec<String>, Refusal> {
+pub(crate) fn run(abi: u32, order: &Order, outsiders: Outsiders) -> Result<Vec<String>, Refusal> {
+    let policy = &order.policy;
     let mut held = Vec::new();
     privileges(&mut held)?;
     hidden_files(policy, &mut held)?;
@@ -41,10 +50,19 @@ pub(crate) fn run(abi: u32, policy: &Policy, outsiders: Outsiders) -> Result<Vec
     if abi >= 4 {
         other_port(policy.connect_port, &mut held)?;
     }
-    if let Some(workspace) = policy.writable.first() {
+    if let Some(workspace) = seen::places(order.level, &policy.writable).first() {
         workspace_works(workspace, &mut held)?;
     }
     Ok(held)
+}
+
+/// The last probe: the kernel's record of its refusal names the domain, and what came before it is not the program's.
+pub(crate) fn canary(order: &Order, held: &mut Vec<String>) -> Result<(), Refusal> {
+    if let Some(path) = order.canary_path() {
+        refused_open(&path)?;
+        held.push("the canary cannot be opened".to_owned());
+    }
+    Ok(())
 }
 
 fn went_through(probe: impl Into<String>, outcome: impl Into<String>) -> Refusal {

@@ -4,26 +4,25 @@
 //! (or has resisted for too long, which it then says).
 
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, Signal, WaitStatus};
 
 use super::agent::{self, Start};
 use super::launcher::{Connection, Surroundings, read_order};
-use super::tree;
+use super::lookout::{self, Expected, Lookout};
+use super::{init, tree};
 use crate::kernel::{self, Fork, UsageOf};
 use crate::message::{Ended, Order, Raised, Refusal, Report, StopCause};
+use crate::notify::Watched;
+use crate::{grounds, seen};
 
 /// How long a stopped agent may tidy up after SIGTERM.
-const GRACE: Duration = Duration::from_millis(200);
-
-/// How long putting the walls up may take before it counts as hung.
-const SETUP_PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const GRACE: Duration = Duration::from_millis(200);
 
 /// Runs one cell from its order to its last report.
 pub(crate) fn supervise(connection: Connection, launcher: Pid, surroundings: &Surroundings) -> ! {
@@ -33,16 +32,45 @@ pub(crate) fn supervise(connection: Connection, launcher: Pid, surroundings: &Su
             let order = read_order(&order).map_err(|error| Refusal::setup("read the order", error))?;
             Ok((signals, order))
         })
-        .and_then(|(signals, order)| start(&order, [stdout, stderr], surroundings, signals));
+        .and_then(|(signals, order)| {
+            if seen::has_namespaces(order.level) {
+                let (cell, raised) = init::start(&order, [stdout, stderr], &socket, surroundings, signals)?;
+                Ok((Cell::Namespaces(cell), raised))
+            } else {
+                let (cell, raised) = start(&order, [stdout, stderr], surroundings, signals)?;
+                Ok((Cell::Tree(cell), raised))
+            }
+        });
     match started {
         Ok((cell, raised)) => {
             report(&socket, &Report::Started(raised));
-            let ended = cell.run(&socket);
+            let (ended, watched) = match cell {
+                Cell::Tree(tree) => tree.run(&socket),
+                Cell::Namespaces(namespaces) => namespaces.run(&socket),
+            };
+            tell(&socket, watched);
             report(&socket, &Report::Ended(ended));
         }
         Err(refusal) => report(&socket, &Report::Refused(refusal)),
     }
     kernel::leave(0)
+}
+
+/// What a supervisor has started.
+enum Cell {
+    /// A program and its tree, at level L1.
+    Tree(RunningTree),
+    /// An init with namespaces of its own, from level L2.
+    Namespaces(init::RunningInit),
+}
+
+/// Says what was heard, in pieces that fit into a datagram.
+fn tell(socket: &OwnedFd, watched: Option<Watched>) {
+    let Some(Watched { attempts, hole, calls }) = watched else { return };
+    for piece in attempts.chunks(32) {
+        report(socket, &Report::Attempts(piece.to_vec()));
+    }
+    report(socket, &Report::Watched { hole, calls });
 }
 
 /// Sends one report. A harness that is gone does not need it.
@@ -73,28 +101,31 @@ fn start(
 ) -> Result<(RunningTree, Raised), Refusal> {
     let fail = |error: std::io::Error| Refusal::setup("fork the agent process", error);
     let (heard, words) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|error| fail(error.into()))?;
-    let supervisor = rustix::process::getpid();
+    let parent = Some(rustix::process::getpid());
+    let (expected, theirs) = expect_listener(order, surroundings)?;
     let [stdout, stderr] = outputs;
     let leader = match kernel::fork().map_err(fail)? {
         Fork::Parent(leader) => leader,
         Fork::Child => {
-            agent::become_program(Start { order, surroundings, supervisor, stdout, stderr, words })
+            let (grants, user) = (None, None);
+            agent::become_program(Start {
+                order,
+                surroundings,
+                parent,
+                grants,
+                user,
+                stdout,
+                stderr,
+                words,
+                ear: theirs,
+            })
         }
     };
-    drop((words, stdout, stderr));
-    match listen(heard) {
-        Ok(raised) => {
+    drop((words, stdout, stderr, theirs));
+    match lookout::until_exec(heard, expected, || Some(leader)) {
+        Ok((raised, lookout)) => {
             let deadline = Instant::now() + Duration::from_millis(order.wall_ms);
-            let cell = RunningTree {
-                leader,
-                signals,
-                deadline,
-                exec_at_ns: raised.exec_at_ns,
-                setup_cpu_us: raised.setup_cpu_us,
-                status: None,
-                exit_at_ns: 0,
-            };
-            Ok((cell, raised))
+            Ok((RunningTree::new(leader, signals, deadline, lookout), raised))
         }
         Err(refusal) => {
             tree::end_all(signals.as_fd(), &HashSet::new());
@@ -103,46 +134,37 @@ fn start(
     }
 }
 
-/// The agent process's last word before its end of the pipe closes: walls and exec, or why not.
-fn listen(heard: OwnedFd) -> Result<Raised, Refusal> {
-    wait_readable(&heard)?;
-    let mut last = Err(Refusal::setup("put up the walls", "the agent process ended without a word"));
-    for line in BufReader::new(std::fs::File::from(heard)).lines() {
-        let line = line.map_err(|error| Refusal::setup("listen to the agent process", error))?;
-        last = serde_json::from_str(&line)
-            .map_err(|error| Refusal::setup("understand the agent process", error))?;
-    }
-    last
-}
-
-fn wait_readable(heard: &OwnedFd) -> Result<(), Refusal> {
-    let timeout = Timespec::try_from(SETUP_PATIENCE).ok();
-    let mut fds = [PollFd::from_borrowed_fd(heard.as_fd(), PollFlags::IN)];
-    loop {
-        match rustix::event::poll(&mut fds, timeout.as_ref()) {
-            Ok(0) => {
-                return Err(Refusal::setup("put up the walls", format!("not done in {SETUP_PATIENCE:?}")));
-            }
-            Ok(_) => return Ok(()),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(Refusal::setup("listen to the agent process", error)),
-        }
-    }
+/// What the agent process will hand over, and its end of the way; none where no filter can be built.
+pub(crate) fn expect_listener(
+    order: &Order,
+    surroundings: &Surroundings,
+) -> Result<(Option<Expected>, Option<OwnedFd>), Refusal> {
+    let Ok(filter) = surroundings.filters.of(order) else { return Ok((None, None)) };
+    let (socket, theirs) =
+        rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+            .map_err(|error| Refusal::setup("make a way for the cell's calls", error))?;
+    let expected = Expected { socket, filter: filter.clone(), grounds: grounds::of(order) };
+    Ok((Some(expected), Some(theirs)))
 }
 
 /// A program behind its walls, with everything that it started.
-struct RunningTree {
+pub(crate) struct RunningTree {
     leader: Pid,
     signals: OwnedFd,
     deadline: Instant,
-    exec_at_ns: u64,
-    setup_cpu_us: u64,
+    lookout: Lookout,
     status: Option<WaitStatus>,
     exit_at_ns: u64,
 }
 
 impl RunningTree {
-    fn run(mut self, socket: &OwnedFd) -> Ended {
+    /// A leader that has been forked, and until when it may run. `signals` carries SIGCHLD and SIGTERM.
+    pub(crate) fn new(leader: Pid, signals: OwnedFd, deadline: Instant, lookout: Lookout) -> Self {
+        Self { leader, signals, deadline, lookout, status: None, exit_at_ns: 0 }
+    }
+
+    /// Follows it until its tree is empty; `socket` carries requests to stop.
+    pub(crate) fn run(mut self, socket: &OwnedFd) -> (Ended, Option<Watched>) {
         let stopped_by = self.wait_for_leader(socket);
         if let Some(cause) = stopped_by {
             self.stop_leader(cause);
@@ -152,16 +174,17 @@ impl RunningTree {
         let usage = kernel::usage(UsageOf::Children);
         let exit_code = self.status.and_then(|status| status.exit_status());
         let signal = self.status.and_then(|status| status.terminating_signal());
-        Ended {
+        let ended = Ended {
             exit_code,
             signal,
             stopped_by,
-            wall_ms: self.exit_at_ns.saturating_sub(self.exec_at_ns) as f64 / 1e6,
-            cpu_ms: usage.cpu_us.saturating_sub(self.setup_cpu_us) as f64 / 1e3,
+            exit_at_ns: self.exit_at_ns,
+            cpu_us: usage.cpu_us,
             peak_rss_bytes: usage.peak_rss_bytes,
             survivors_killed: remains.killed_beside(self.leader),
             quiescent: remains.quiescent,
-        }
+        };
+        (ended, self.lookout.finish())
     }
 
     /// Waits for the leader's end; `Some` when something else came first.
@@ -175,13 +198,15 @@ impl RunningTree {
             if left.is_zero() {
                 return Some(StopCause::WallLimit);
             }
-            let mut fds = [
+            let mut fds = vec![
                 PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN),
                 PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN),
             ];
+            fds.extend(self.lookout.fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             let timeout = Timespec::try_from(left).ok();
             let _ = rustix::event::poll(&mut fds, timeout.as_ref());
             let (signalled, asked) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
+            self.lookout.turn();
             if signalled && kernel::take_signals(self.signals.as_fd()).contains(&Signal::TERM.as_raw()) {
                 return Some(StopCause::Abandoned);
             }
@@ -220,10 +245,13 @@ impl RunningTree {
             if self.status.is_some() || left.is_zero() {
                 return;
             }
-            let mut fds = [PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN)];
+            let mut fds = vec![PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN)];
+            fds.extend(self.lookout.fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             let timeout = Timespec::try_from(left).ok();
             let _ = rustix::event::poll(&mut fds, timeout.as_ref());
             kernel::take_signals(self.signals.as_fd());
+            // A tidy end needs its calls answered as well.
+            self.lookout.turn();
         }
     }
 

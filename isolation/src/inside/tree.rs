@@ -117,6 +117,12 @@ fn children() -> Vec<Pid> {
     }
 }
 
+/// The first child of another process.
+pub(crate) fn first_child_of(pid: Pid) -> Option<Pid> {
+    let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+    parse_pid(list.split_ascii_whitespace().next()?)
+}
+
 fn parse_pid(text: &str) -> Option<Pid> {
     Pid::from_raw(text.parse().ok()?)
 }

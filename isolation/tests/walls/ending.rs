@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use bench_isolation::{LaunchError, Stop};
 
-use crate::stage::{Stage, await_end_of, is_alive, read_pid, text};
+use crate::stage::{Stage, await_end_of, is_alive, level, read_pid, text};
 use crate::{Case, Needs};
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -50,9 +50,7 @@ fn daemons() {
          setsid sh -c 'setsid sh -c \"echo \\$\\$ > b; exec sleep 1000\" & echo $$ > c; exec sleep 1000' & {AWAIT}"
     )));
     assert_eq!(exit.exit_code, Some(0));
-    for name in ["a", "b", "c"] {
-        assert!(!is_alive(read_pid(&stage.in_workspace(name))), "daemon {name} lives on");
-    }
+    assert_eq!(stage.processes_inside(), Vec::<String>::new());
     assert!(exit.isolation.survivors_killed >= 3, "{}", exit.isolation.survivors_killed);
     assert!(exit.isolation.quiescent);
 }
@@ -73,7 +71,7 @@ fn wall_limit() {
     spec.wall_ms = 300;
     let exit = stage.run(spec);
     assert_eq!((exit.stopped_by, exit.signal), (Some(Stop::WallLimit), Some(9)));
-    assert!(!is_alive(read_pid(&stage.in_workspace("leader"))));
+    assert_eq!(stage.processes_inside(), Vec::<String>::new());
     assert!(exit.wall_ms >= 300.0);
 }
 
@@ -109,7 +107,7 @@ fn on_request() {
     while !stage.in_workspace("dropped").metadata().is_ok_and(|meta| meta.len() > 0) {
         std::thread::yield_now();
     }
-    let pid = read_pid(&stage.in_workspace("dropped"));
+    let pid = stage.host_pid(read_pid(&stage.in_workspace("dropped")));
     drop(cell);
     await_end_of(pid);
 }
@@ -124,7 +122,10 @@ fn usage() {
 }
 
 /// A harness that starts a cell with a daemon, tells their ids and waits to be killed.
-pub(crate) fn harness_to_be_killed() -> ExitCode {
+pub(crate) fn harness_to_be_killed(args: &[String]) -> ExitCode {
+    if args == ["L2"] {
+        crate::stage::play_at(bench_core::IsolationLevel::L2);
+    }
     let stage = Stage::new();
     let script = "setsid sh -c 'trap \"\" TERM; echo $$ > daemon; while :; do sleep 1000; done' & \
                   while [ ! -s daemon ]; do sleep 0.01; done; echo $$ > leader; exec sleep 1000";
@@ -133,7 +134,7 @@ pub(crate) fn harness_to_be_killed() -> ExitCode {
         std::thread::yield_now();
     }
     for name in ["leader", "daemon"] {
-        println!("{}", read_pid(&stage.in_workspace(name)));
+        println!("{}", stage.host_pid(read_pid(&stage.in_workspace(name))));
     }
     println!("{}", stage.launcher.pid());
     println!("{}", stage.dir.path().display());
@@ -143,7 +144,11 @@ pub(crate) fn harness_to_be_killed() -> ExitCode {
 }
 
 fn with_the_harness() {
-    let mut harness = Command::new("/proc/self/exe").arg("harness").stdout(Stdio::piped()).spawn().unwrap();
+    let mut harness = Command::new("/proc/self/exe")
+        .args(["harness", level().word()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let lines: Vec<String> =
         BufReader::new(harness.stdout.take().unwrap()).lines().take(4).collect::<Result<_, _>>().unwrap();
     let pids: Vec<i32> = lines[..3].iter().map(|line| line.parse().unwrap()).collect();
@@ -162,7 +167,7 @@ fn cell_with_daemon(stage: &Stage) -> (bench_isolation::RunningCell, [i32; 2]) {
     while !stage.in_workspace("leader").metadata().is_ok_and(|meta| meta.len() > 0) {
         std::thread::yield_now();
     }
-    let pids = ["leader", "daemon"].map(|name| read_pid(&stage.in_workspace(name)));
+    let pids = ["leader", "daemon"].map(|name| stage.host_pid(read_pid(&stage.in_workspace(name))));
     (cell, pids)
 }
 

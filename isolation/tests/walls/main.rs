@@ -18,11 +18,15 @@ mod without_landlock;
 
 use std::process::ExitCode;
 
+use bench_core::IsolationLevel;
+
 /// What a case needs of this kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
     /// Any Landlock.
     Landlock,
+    /// Namespaces of the cell's own.
+    Namespaces,
     /// Landlock of at least this ABI.
     Abi(u32),
     Nothing,
@@ -30,11 +34,17 @@ enum Needs {
 
 impl Needs {
     /// Why the case is skipped here.
-    fn unmet(self) -> Option<String> {
+    fn unmet(self, level: IsolationLevel) -> Option<String> {
         let reachable = bench_isolation::reachable();
+        if reachable.level < level && self != Self::Nothing {
+            return Some(format!("{level} cannot be reached here: {}", reachable.missing.join("; ")));
+        }
+        if self == Self::Namespaces && level < IsolationLevel::L2 {
+            return Some("of cells with namespaces alone".to_owned());
+        }
         let (needed, here) = match self {
             Self::Nothing => return None,
-            Self::Landlock => (1, reachable.landlock_abi),
+            Self::Landlock | Self::Namespaces => (1, reachable.landlock_abi),
             Self::Abi(abi) => (abi, reachable.landlock_abi),
         };
         match here {
@@ -56,7 +66,7 @@ fn main() -> ExitCode {
     match args.get(1).map(String::as_str) {
         Some("sandbox-exec") => return bench_isolation::sandbox_exec_main(),
         Some("agent") => return agent::main(&args[2..]),
-        Some("harness") => return ending::harness_to_be_killed(),
+        Some("harness") => return ending::harness_to_be_killed(&args[2..]),
         Some("without-landlock") => return without_landlock::inner_main(),
         _ => {}
     }
@@ -74,16 +84,20 @@ fn main() -> ExitCode {
 
 fn run(chosen: impl Iterator<Item = Case>) -> ExitCode {
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
-    for (name, needs, case) in chosen {
-        if let Some(reason) = needs.unmet() {
-            println!("test {name} ... skipped: {reason}");
-            skipped += 1;
-        } else if std::panic::catch_unwind(case).is_ok() {
-            println!("test {name} ... ok");
-            passed += 1;
-        } else {
-            println!("test {name} ... FAILED");
-            failed += 1;
+    let chosen: Vec<Case> = chosen.collect();
+    for level in [IsolationLevel::L1, IsolationLevel::L2] {
+        stage::play_at(level);
+        for (name, needs, case) in &chosen {
+            if let Some(reason) = needs.unmet(level) {
+                println!("test {level} {name} ... skipped: {reason}");
+                skipped += 1;
+            } else if std::panic::catch_unwind(case).is_ok() {
+                println!("test {level} {name} ... ok");
+                passed += 1;
+            } else {
+                println!("test {level} {name} ... FAILED");
+                failed += 1;
+            }
         }
     }
     println!("\n{passed} passed, {failed} failed, {skipped} skipped");

@@ -1,12 +1,31 @@
 //! A state directory, a launcher, a runtime: what every case plays on.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use bench_core::Program;
+use bench_core::{IsolationLevel, Program};
 use bench_isolation::{
-    CellExit, CellSpec, LaunchError, Launcher, Policy, RunningCell, Slot, Slots, Workspace,
+    CellExit, CellSpec, LaunchError, Launcher, Policy, RunningCell, Seen, Slot, Slots, Workspace,
 };
+
+static NAMESPACES: AtomicBool = AtomicBool::new(false);
+
+/// Plays every case from here on at this level: L1 or L2.
+pub(crate) fn play_at(level: IsolationLevel) {
+    NAMESPACES.store(level == IsolationLevel::L2, Ordering::SeqCst);
+}
+
+/// The level that is being played.
+pub(crate) fn level() -> IsolationLevel {
+    if NAMESPACES.load(Ordering::SeqCst) { IsolationLevel::L2 } else { IsolationLevel::L1 }
+}
+
+/// Have cells namespaces of their own?
+pub(crate) fn namespaces() -> bool {
+    level() == IsolationLevel::L2
+}
 
 /// One launcher, one slot, one workspace.
 pub(crate) struct Stage {
@@ -20,10 +39,12 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new() -> Self {
-        let seed = Launcher::start().expect("the launcher starts");
+        let seed = Launcher::start_at(level()).expect("the launcher starts");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let launcher = runtime.block_on(async { seed.attach() }).unwrap();
         let dir = tempfile::tempdir().unwrap();
+        // As root, cells run as somebody else, who must get through at L1.
+        std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let slots = Slots::open(&dir.path().join("state")).unwrap();
         let mut slot = slots.take().unwrap();
         let workspace = slot.fresh(None).unwrap();
@@ -84,20 +105,56 @@ impl Stage {
         path
     }
 
-    /// Command lines of the processes on this machine that stand in the workspace.
+    /// The cell's directories as it sees them.
+    pub(crate) fn seen(&self) -> Seen {
+        self.workspace.seen(level())
+    }
+
+    /// Process ids below the launcher, as this machine knows them; ended ones that nobody has reaped are left out.
+    pub(crate) fn descendants(&self) -> Vec<i32> {
+        let mut found = vec![i32::try_from(self.launcher.pid()).unwrap()];
+        let all: Vec<(i32, i32)> = std::fs::read_dir("/proc")
+            .unwrap()
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter_map(|pid: i32| Some((pid, field(pid, "PPid")?.parse().ok()?)))
+            .collect();
+        let mut next = 0;
+        while let Some(parent) = found.get(next).copied() {
+            found.extend(all.iter().filter(|(_, of)| *of == parent).map(|(pid, _)| *pid));
+            next += 1;
+        }
+        found.remove(0);
+        found.retain(|pid| is_alive(*pid));
+        found
+    }
+
+    /// The process that calls itself `inside` in the cell, as this machine knows it.
+    pub(crate) fn host_pid(&self, inside: i32) -> i32 {
+        let named = |pid: &i32| {
+            field(*pid, "NSpid").and_then(|all| all.split('\t').next_back()?.parse().ok()) == Some(inside)
+        };
+        self.descendants().into_iter().find(named).unwrap()
+    }
+
+    /// Command lines of what runs below the launcher.
     pub(crate) fn processes_inside(&self) -> Vec<String> {
-        let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-        processes
-            .filter(|proc| {
-                std::fs::read_link(proc.join("cwd")).is_ok_and(|cwd| cwd.starts_with(self.workspace.root()))
-            })
-            .map(|proc| text(&std::fs::read(proc.join("cmdline")).unwrap_or_default()))
+        let command = |pid: i32| text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
+        // A supervisor that has said its last word may take a moment to leave.
+        self.descendants()
+            .into_iter()
+            .map(command)
+            .filter(|line| !line.contains("\0sandbox-exec\0"))
             .collect()
     }
 
     pub(crate) fn in_workspace(&self, name: &str) -> PathBuf {
         self.workspace.root().join(name)
     }
+}
+
+fn field(pid: i32, name: &str) -> Option<String> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(":\t")).map(str::to_owned)
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use bench_arms::Catalog;
 
+use crate::commands::host;
 use crate::exit::{Exit, Failure, OrExit};
 use crate::front;
 use crate::options::DoctorOptions;
@@ -14,12 +15,19 @@ use bench_tasks::list_suites;
 
 /// Shows kernel, isolation, tokenizers, agents and suites.
 pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, Failure> {
+    let state_dir = front::state_dir(options.places.state_dir.as_deref());
+    if options.fix {
+        return host::fix(&state_dir);
+    }
+    if options.undo {
+        return host::undo(&state_dir);
+    }
     let reachable = bench_isolation::reachable();
+    let changes = host::changes();
     let agents_dir = front::agents_dir(options.places.agents_dir.as_deref());
     let catalog = Catalog::builtin(Some(agents_dir.clone())).or_exit(Exit::Ours)?;
     let agents = catalog.installed_agents();
     let suites = list_suites(&front::suite_roots(&options.places.suites));
-    let state_dir = front::state_dir(options.places.state_dir.as_deref());
     if options.json {
         let value = json!({
             "format_version": 1,
@@ -28,6 +36,7 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, Failure> {
             "isolation": {
                 "level": reachable.level, "landlock_abi": reachable.landlock_abi,
                 "missing": reachable.missing, "remedy": reachable.remedy,
+                "fix": changes.clone().ok(),
             },
             "tokenizers": bench_proxy::TOKENIZERS,
             "agents": agents.iter().map(|a| json!({"name": a.name, "version": a.version, "problem": a.problem})).collect::<Vec<_>>(),
@@ -48,6 +57,21 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, Failure> {
     }
     if let Some(remedy) = &reachable.remedy {
         let _ = writeln!(text, "  remedy     {remedy}");
+    }
+    match &changes {
+        Ok(changes) if changes.is_empty() => {}
+        Ok(changes) => {
+            let _ = writeln!(
+                text,
+                "to reach L3  `bench doctor --fix` would change, until `bench doctor --undo`:"
+            );
+            for change in changes {
+                let _ = writeln!(text, "  change     {change}");
+            }
+        }
+        Err(why) => {
+            let _ = writeln!(text, "to reach L3  {why}");
+        }
     }
     let _ = writeln!(text, "tokenizers   {}", bench_proxy::TOKENIZERS.join(", "));
     for agent in &agents {

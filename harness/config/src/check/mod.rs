@@ -9,6 +9,7 @@ mod upstream;
 
 use std::collections::BTreeSet;
 
+use bench_core::experiment::{OnOutsideAccess, Rules};
 use bench_core::source::{unknown, unknown_to};
 use bench_core::{
     Catalogue, Experiment, ExperimentId, IsolationLevel, SuiteId, TaskId, TaskSelection, Upstream,
@@ -33,6 +34,7 @@ pub(crate) fn experiment(
     let tasks = suite.as_ref().and_then(|suite| tasks(file, suite, catalogue, findings));
     let upstream = upstream::check(file.upstream.as_ref(), findings);
     let min_isolation = upstream.as_ref().and_then(|upstream| min_isolation(file, upstream, findings));
+    let on_outside_access = on_outside_access(file, findings);
     let tokenizer = tokenizer(file, catalogue, findings);
     let recorder_port = recorder_port(file, findings);
     let limits = numbers::limits(file.limits.as_ref(), findings);
@@ -54,7 +56,7 @@ pub(crate) fn experiment(
         min_isolation: min_isolation?,
         tokenizer: tokenizer?,
         recorder_port: recorder_port?,
-        rules: rules?,
+        rules: Rules { on_outside_access: on_outside_access?, ..rules? },
     })
 }
 
@@ -129,6 +131,12 @@ fn min_isolation(
         findings.doubtful(written.span(), message);
     }
     Some(level)
+}
+
+fn on_outside_access(file: &ExperimentFile, findings: &mut Findings<'_>) -> Option<OnOutsideAccess> {
+    let Some(written) = &file.on_outside_access else { return Some(OnOutsideAccess::default()) };
+    let words = [("invalid", OnOutsideAccess::Invalid), ("count", OnOutsideAccess::Count)];
+    findings.word("rule for outside access", written, &words)
 }
 
 fn tokenizer(file: &ExperimentFile, catalogue: &Catalogue, findings: &mut Findings<'_>) -> Option<String> {

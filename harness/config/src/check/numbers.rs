@@ -85,6 +85,7 @@ pub(super) fn rules(file: Option<&RulesFile>, findings: &mut Findings<'_>) -> Op
         max_invalid_fraction: max_invalid_fraction?,
         par: par?,
         max_reruns_per_block: max_reruns_per_block?,
+        on_outside_access: default.on_outside_access,
     })
 }
 
