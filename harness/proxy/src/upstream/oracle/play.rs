@@ -86,6 +86,10 @@ impl Table<'_> {
                 Some(call) => calls.push(call),
             }
         }
+        // Looks come before the step's own calls, which wait until all of them are answered.
+        if calls.iter().any(|call: &PlannedCall| call.id.role == Role::Look) {
+            calls.retain(|call| call.id.role == Role::Look);
+        }
         if self.request.parallel_tool_calls == Some(false) {
             calls.truncate(1);
         }
