@@ -135,7 +135,7 @@ impl Catalog {
         let surface_sha256 = match &surface {
             Some(surface) => Sha256Hex::of_json(surface),
             None => {
-                let told = (&variant.args, &variant.env);
+                let told = (&variant.args, &variant.env, &variant.files);
                 Sha256Hex::of_json(&(&adapter.name, adapter.version, &arm.surface, told))
             }
         };
@@ -147,8 +147,7 @@ impl Catalog {
             surface,
             wire: adapter.wire,
             adapter: adapter.clone(),
-            surface_args: variant.args,
-            surface_env: variant.env,
+            variant,
             started,
         })
     }
@@ -212,7 +211,7 @@ impl Catalog {
             (SurfacesFile::Word(word), _) if word != "catalogue" => {
                 format!("surfaces = {word:?} is not \"catalogue\"")
             }
-            _ if adapter.files.iter().any(|file| file.json.is_some() == file.text.is_some()) => {
+            _ if adapter.all_files().any(|file| file.json.is_some() == file.text.is_some()) => {
                 "a file has `json` or `text`, one of them".to_owned()
             }
             (_, "own" | "arm") => return Ok(()),
