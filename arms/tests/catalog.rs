@@ -184,7 +184,13 @@ fn pi_is_started_by_its_own_node_with_a_provider_that_is_the_recorder() {
     let tail = &invocation.args[invocation.args.len() - 5..];
     assert_eq!(
         tail,
-        ["--offline", "--tools", "read,bash,edit,write,grep,find,ls", "--", "Say {model} and \"hello\"."]
+        [
+            "--no-extensions",
+            "--tools",
+            "read,bash,edit,write,grep,find,ls",
+            "--",
+            "Say {model} and \"hello\"."
+        ]
     );
     assert!(!invocation.args.contains(&"--thinking".to_owned()));
     assert_eq!(invocation.env["PI_OFFLINE"], "1");
