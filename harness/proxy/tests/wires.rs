@@ -1,6 +1,8 @@
 //! Every API through the recorder, played by the oracle: an agent of a few lines on each, so that what a real agent sends
 //! is not needed to know that a plan comes to its end there.
 
+#![allow(clippy::unwrap_used, reason = "a test panics where it must not go on")]
+
 use std::sync::Arc;
 
 use bench_core::lexicon::BridgeRule;

@@ -133,10 +133,7 @@ fn way_of(tool: &RequestTool, arguments: &Value, rule: &LexiconRule) -> Way {
     Way::Call {
         tool: tool.name.clone(),
         namespace: tool.namespace.clone(),
-        arguments: match arguments {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        },
+        arguments: arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned),
         form,
         substitution: rule.substitution,
         reads_first: rule.reads_first,
