@@ -1,5 +1,7 @@
 //! What a surface costs, read off the wire of one attempt.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Sha256Hex;
@@ -64,6 +66,10 @@ pub struct FirstRequest {
     pub messages: Size,
     /// All tool definitions.
     pub tools: ToolsSize,
+    /// Types of tools, items and parts that no reader knows, with how often they stand there: their bytes are counted,
+    /// their meaning is not known.
+    #[serde(default)]
+    pub unknown_types: BTreeMap<String, u32>,
     /// Digest of the body's bytes.
     pub raw_sha256: Sha256Hex,
     /// Digest with volatile fields dropped.

@@ -205,6 +205,7 @@ pub(crate) fn first_request(body_tokens: u64, tools_tokens: u64) -> FirstRequest
         system_by_role: Vec::new(),
         messages: Size { bytes: 400, tokens: 100 },
         tools: ToolsSize { entries: 1, callable: 1, bytes: tools_tokens * 4, tokens: tools_tokens },
+        unknown_types: BTreeMap::new(),
         raw_sha256: Sha256Hex::of("raw"),
         semantic_sha256: Sha256Hex::of("semantic"),
     }

@@ -89,6 +89,7 @@ pub(crate) fn first_request(counter: &Counter, body: Body<'_>, chat: &ModelReque
             bytes: tools.bytes,
             tokens: tools.tokens,
         },
+        unknown_types: chat.unknown.clone(),
         raw_sha256: Sha256Hex::of(body.bytes),
         semantic_sha256: semantic_sha256(chat),
     }

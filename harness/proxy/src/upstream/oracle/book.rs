@@ -117,6 +117,8 @@ impl Page {
             return Err(lost(format!("{cap} turns were played and the plan is not at its end")));
         }
         self.turns += 1;
+        // One id a turn: agents join turns of one id. A request that is sent again gets the same.
+        let id = format!("p{steps_done:02}{:02}", history.ids().count());
         self.steps_done = steps_done;
         let steps = self.evidence.steps;
         self.evidence.steps_played = self.evidence.steps_played.max(steps_done.min(steps));
@@ -129,11 +131,11 @@ impl Page {
                     let fault = format!("gives-up: answered before step {} of {steps}", step.step);
                     self.evidence.fault.get_or_insert(fault);
                 }
-                speak::answer(steps_done, text, step)
+                speak::answer(&id, text, step)
             }
             Move::Call(calls) => {
                 calls.iter().for_each(|call| self.remember(call));
-                speak::calls(steps_done, calls)
+                speak::calls(&id, calls)
             }
         })
     }

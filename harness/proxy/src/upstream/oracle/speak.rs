@@ -35,12 +35,12 @@ pub(super) fn summary(marker: &str) -> Spoken {
     said("summary", format!("The work so far follows a plan. {marker}"), Vec::new())
 }
 
-pub(super) fn answer(steps_done: u32, text: String, step: OracleStep) -> Spoken {
-    said(&format!("p{steps_done:02}"), text, vec![step])
+pub(super) fn answer(id: &str, text: String, step: OracleStep) -> Spoken {
+    said(id, text, vec![step])
 }
 
-pub(super) fn calls(steps_done: u32, planned: Vec<PlannedCall>) -> Spoken {
-    let mut spoken = said(&format!("p{steps_done:02}"), String::new(), Vec::new());
+pub(super) fn calls(id: &str, planned: Vec<PlannedCall>) -> Spoken {
+    let mut spoken = said(id, String::new(), Vec::new());
     spoken.turn.finish = Some("tool_calls".to_owned());
     for PlannedCall { id, tool, namespace, form, arguments, step, .. } in planned {
         spoken.turn.calls.push(Call { id: id.to_string(), name: tool, arguments, namespace, form });
