@@ -40,6 +40,17 @@ pub(crate) struct Adapter {
     pub files: Vec<FileFile>,
 }
 
+impl Adapter {
+    /// Its files and those of its surfaces.
+    pub(crate) fn all_files(&self) -> impl Iterator<Item = &FileFile> {
+        let variants = match &self.surfaces {
+            SurfacesFile::Word(_) => &[][..],
+            SurfacesFile::Variants(variants) => variants.as_slice(),
+        };
+        self.files.iter().chain(variants.iter().flat_map(|variant| &variant.files))
+    }
+}
+
 /// Surfaces of an agent.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
@@ -59,6 +70,19 @@ pub(crate) struct VariantFile {
     /// Arguments that make the agent show it.
     #[serde(default)]
     pub args: Vec<String>,
+    /// Variables that make the agent show it.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Files that make the agent show it; one with the path of an adapter's file takes its place.
+    #[serde(default)]
+    pub files: Vec<FileFile>,
+}
+
+impl VariantFile {
+    /// A surface that takes nothing to be shown.
+    pub(crate) fn named(name: &SurfaceId) -> Self {
+        Self { name: name.clone(), args: Vec::new(), env: BTreeMap::new(), files: Vec::new() }
+    }
 }
 
 /// How an agent comes onto a machine and how it is recognised there.
@@ -76,17 +100,20 @@ pub(crate) struct InstallFile {
 }
 
 /// A file placed into HOME.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct FileFile {
     /// Relative to HOME.
     pub path: String,
     /// Its content as JSON with placeholders.
-    #[serde(deserialize_with = "json_text")]
-    pub json: Value,
+    #[serde(default, deserialize_with = "json_text")]
+    pub json: Option<Value>,
+    /// Its content as text of any other form; placeholders become text, a line that holds `{name?}` without a value is
+    /// left out.
+    pub text: Option<String>,
 }
 
-fn json_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+fn json_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    serde_json::from_str(&text).map_err(serde::de::Error::custom)
+    serde_json::from_str(&text).map(Some).map_err(serde::de::Error::custom)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bench_core::{Arm, Invocation, Lexicon, PlacedFile, Program, Sha256Hex, Surface, WireKind};
 use serde_json::{Value, json};
 
-use crate::adapter::Adapter;
+use crate::adapter::{Adapter, FileFile, VariantFile};
 use crate::catalog::agents_values;
 use crate::fill::{self, Values};
 
@@ -41,7 +41,7 @@ pub struct ResolvedArm {
     /// The API that the agent speaks.
     pub wire: WireKind,
     pub(crate) adapter: Adapter,
-    pub(crate) surface_args: Vec<String>,
+    pub(crate) variant: VariantFile,
     pub(crate) started: Started,
 }
 
@@ -77,15 +77,17 @@ impl ResolvedArm {
                 .adapter
                 .env
                 .iter()
+                .chain(&self.variant.env)
                 .map(|(key, value)| (key.clone(), fill::text(value, &values)))
                 .collect(),
             files: self
-                .adapter
-                .files
-                .iter()
+                .files()
                 .map(|file| PlacedFile {
                     path: file.path.clone(),
-                    text: fill::json(&file.json, &values).to_string(),
+                    text: match (&file.json, &file.text) {
+                        (Some(json), _) => fill::json(json, &values).to_string(),
+                        (None, text) => fill::lines(text.as_deref().unwrap_or_default(), &values),
+                    },
                 })
                 .collect(),
             readable: self.started.readable.clone(),
@@ -94,11 +96,18 @@ impl ResolvedArm {
         }
     }
 
+    /// Files of the surface, and those of the adapter whose place they do not take.
+    fn files(&self) -> impl Iterator<Item = &FileFile> {
+        let own = &self.variant.files;
+        let kept = self.adapter.files.iter().filter(|file| !own.iter().any(|f| f.path == file.path));
+        kept.chain(own)
+    }
+
     /// One argument of the adapter, or the several for which it stands.
     fn filled(&self, arg: &str, arm: &Arm, values: &Values) -> Vec<String> {
         let all = |args: &[String]| args.iter().map(|arg| fill::text(arg, values)).collect();
         match arg {
-            "{surface-args}" => all(&self.surface_args),
+            "{surface-args}" => all(&self.variant.args),
             "{thinking-args}" if arm.settings.thinking.is_none() => Vec::new(),
             "{thinking-args}" => all(&self.adapter.thinking_args),
             _ => vec![fill::text(arg, values)],
@@ -110,6 +119,7 @@ impl ResolvedArm {
         let json_of = |value: serde_json::Result<String>| value.expect("our own types are valid JSON values");
         let mut values = Values::from([
             ("base_url", json!(site.base_url)),
+            ("origin", json!(site.base_url.strip_suffix("/v1").unwrap_or(&site.base_url))),
             ("credential", json!(site.credential)),
             ("instruction", json!(site.instruction)),
             ("home", json!(site.home)),

@@ -70,7 +70,14 @@ fn every_agent_and_surface_is_listed() {
         .collect();
     assert_eq!(
         listed,
-        ["command: as-is", "pi: four-tools seven-builtins", "reference: bare entries gateway loaded"]
+        [
+            "claude: default bare bash-read",
+            "codex: default code-mode code-mode-only",
+            "command: as-is",
+            "pi: four-tools seven-builtins codemode codemode-only four-tools-responses four-tools-messages \
+             four-tools-gemini",
+            "reference: bare entries gateway loaded"
+        ]
     );
 }
 
@@ -177,7 +184,13 @@ fn pi_is_started_by_its_own_node_with_a_provider_that_is_the_recorder() {
     let tail = &invocation.args[invocation.args.len() - 5..];
     assert_eq!(
         tail,
-        ["--offline", "--tools", "read,bash,edit,write,grep,find,ls", "--", "Say {model} and \"hello\"."]
+        [
+            "--no-extensions",
+            "--tools",
+            "read,bash,edit,write,grep,find,ls",
+            "--",
+            "Say {model} and \"hello\"."
+        ]
     );
     assert!(!invocation.args.contains(&"--thinking".to_owned()));
     assert_eq!(invocation.env["PI_OFFLINE"], "1");
@@ -219,9 +232,10 @@ fn surfaces_of_one_agent_differ_in_digest_and_in_nothing_else() {
 #[test]
 fn what_cannot_be_started_is_named_with_its_remedy() {
     let refused = |arm: &Arm| catalog().resolve(arm).unwrap_err().to_string();
-    assert!(refused(&arm("codex", "bare")).ends_with("the agents are command, pi, reference"));
+    assert!(refused(&arm("goose", "bare")).ends_with("the agents are claude, codex, command, pi, reference"));
     assert!(refused(&arm("reference", "bear")).ends_with("its surfaces are bare, entries, gateway, loaded"));
-    assert!(refused(&arm("pi", "bare")).ends_with("its surfaces are four-tools, seven-builtins"));
+    assert!(refused(&arm("pi", "bare")).contains("its surfaces are four-tools, seven-builtins, codemode, codemode-only, four-tools-responses, four-tools-messages, \
+         four-tools-gemini"));
     assert!(refused(&arm("pi", "four-tools")).contains("set BENCH_AGENTS_DIR"));
     assert!(refused(&arm("command", "as-is")).contains("needs a command line"));
     let mut commanded = arm("command", "as-is");

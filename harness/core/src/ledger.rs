@@ -1,5 +1,7 @@
 //! What a surface costs, read off the wire of one attempt.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Sha256Hex;
@@ -12,6 +14,9 @@ pub struct Usage {
     pub input_tokens: Option<u64>,
     /// Of these, read from the provider's cache.
     pub cached_input_tokens: Option<u64>,
+    /// Of the input, written to the provider's cache.
+    #[serde(default)]
+    pub cache_write_tokens: Option<u64>,
     /// Output tokens, reasoning included.
     pub output_tokens: Option<u64>,
     /// Of these, reasoning.
@@ -32,7 +37,7 @@ pub struct Size {
 pub struct ToolsSize {
     /// Entries of the tools array.
     pub entries: u32,
-    /// Functions that the model can call.
+    /// Tools that the model can call, nested and hosted ones included.
     pub callable: u32,
     /// Bytes of the minified JSON of all tool definitions.
     pub bytes: u64,
@@ -61,6 +66,10 @@ pub struct FirstRequest {
     pub messages: Size,
     /// All tool definitions.
     pub tools: ToolsSize,
+    /// Types of tools, items and parts that no reader knows, with how often they stand there: their bytes are counted,
+    /// their meaning is not known.
+    #[serde(default)]
+    pub unknown_types: BTreeMap<String, u32>,
     /// Digest of the body's bytes.
     pub raw_sha256: Sha256Hex,
     /// Digest with volatile fields dropped.
@@ -72,11 +81,11 @@ pub struct FirstRequest {
 pub struct ToolEntry {
     /// Name as offered.
     pub name: String,
-    /// Namespace, where the wire has them.
+    /// Namespace, where the wire has them; of a tool that is told of in another's description, that other one.
     pub namespace: Option<String>,
-    /// `function`, `custom`, `hosted`, …
+    /// `function`, `custom`, a hosted type as sent, or `listed` (told of, not defined).
     pub kind: String,
-    /// `direct`, `deferred`, …, as far as the request shows it.
+    /// `direct`, `deferred`, `found` (shown by a search), `code` (called by code), as far as the request shows it.
     pub exposure: String,
     /// Where its definition stood: `tools`, `input_item`, `system`, `message`, `description`.
     pub r#where: String,
@@ -100,6 +109,9 @@ pub struct ToolEntry {
     pub first_offered_turn: u32,
     /// Turn at which it was first called.
     pub first_called_turn: Option<u32>,
+    /// Turns whose requests carried it: times its tokens, what it cost over the attempt. Null = not counted.
+    #[serde(default)]
+    pub offered_turns: Option<u32>,
 }
 
 /// One turn of the agent's own loop.
@@ -123,6 +135,26 @@ pub struct TurnEntry {
     pub calls: Vec<String>,
     /// Milliseconds from the request's last byte to the response's last byte.
     pub wait_ms: f64,
+    /// What fills its context, and what of it a provider's cache can hold from the turn before; null = not measured.
+    #[serde(default)]
+    pub context: Option<ContextShare>,
+}
+
+/// What fills the context of a turn, in bytes of JSON, and what it shares with the turn before from its beginning in the
+/// order of a provider's cache: tools, instructions, conversation.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextShare {
+    /// Tool definitions.
+    pub tools_bytes: u64,
+    /// Instructions, wherever they stand.
+    pub system_bytes: u64,
+    /// Everything else that is said.
+    pub messages_bytes: u64,
+    /// Bytes up to the first difference from the turn before; null for the first turn.
+    pub shared_prefix_bytes: Option<u64>,
+    /// `tools`, `system` or `messages`: where something that the turn before had sent was changed or taken away; null =
+    /// the conversation only grew.
+    pub prefix_broken_in: Option<String>,
 }
 
 /// A group or set of tools made callable during the attempt.

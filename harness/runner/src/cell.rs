@@ -165,7 +165,7 @@ impl Stage<'_> {
             let why = "the cell has no listener for its recorder";
             return Err(Box::new(Ending::because(EndingKind::HarnessFault, why)));
         };
-        Ok((cell, self.start_recorder(listener).await?))
+        Ok((cell, self.start_recorder(listener, workspace).await?))
     }
 
     /// A listener on the host's loopback, for cells without a network of their own.
@@ -178,7 +178,11 @@ impl Stage<'_> {
             })
     }
 
-    async fn start_recorder(&self, listener: TcpListener) -> Result<Recorder, Box<Ending>> {
+    async fn start_recorder(
+        &self,
+        listener: TcpListener,
+        workspace: &Workspace,
+    ) -> Result<Recorder, Box<Ending>> {
         let experiment = &self.plan.experiment;
         let fault = |what: String| Box::new(Ending::because(EndingKind::HarnessFault, what));
         let resolved = &self.arm.resolved;
@@ -190,6 +194,7 @@ impl Stage<'_> {
                     lexicon: resolved.lexicon.clone(),
                     profile: self.arm.arm.profile.clone(),
                     seed: experiment.seed,
+                    workspace: workspace.seen(self.harness.launcher.level()).root.to_string_lossy().into_owned(),
                     cell: self.ticket.cell.id(),
                 },
             );

@@ -205,6 +205,7 @@ pub(crate) fn first_request(body_tokens: u64, tools_tokens: u64) -> FirstRequest
         system_by_role: Vec::new(),
         messages: Size { bytes: 400, tokens: 100 },
         tools: ToolsSize { entries: 1, callable: 1, bytes: tools_tokens * 4, tokens: tools_tokens },
+        unknown_types: BTreeMap::new(),
         raw_sha256: Sha256Hex::of("raw"),
         semantic_sha256: Sha256Hex::of("semantic"),
     }
@@ -227,6 +228,7 @@ pub(crate) fn tool(name: &str, tokens: u64, calls: u32) -> ToolEntry {
         errors: None,
         first_offered_turn: 1,
         first_called_turn: (calls > 0).then_some(1),
+        offered_turns: None,
     }
 }
 
@@ -241,6 +243,7 @@ fn turn(turn: u32) -> TurnEntry {
         surface_sha256: Sha256Hex::of("surface"),
         calls: Vec::new(),
         wait_ms: 1.0,
+        context: None,
     }
 }
 

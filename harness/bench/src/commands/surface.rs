@@ -112,7 +112,8 @@ fn arm_json(plan: &RunPlan, id: &ArmId, probe: &SurfaceProbe, control: Option<u6
             .iter()
             .map(|(role, size)| json!({"role": role, "bytes": size.bytes, "tokens": size.tokens}))
             .collect();
-        value["request"] = json!({"raw_sha256": first.raw_sha256, "semantic_sha256": first.semantic_sha256});
+        value["request"] = json!({"raw_sha256": first.raw_sha256, "semantic_sha256": first.semantic_sha256,
+            "unknown_types": first.unknown_types});
         value["body"] = json!({"bytes": first.body_bytes, "tokens": first.body_tokens});
         value["system"] =
             json!({"bytes": first.system.bytes, "tokens": first.system.tokens, "by_role": by_role});
@@ -139,6 +140,26 @@ fn control_tokens(plan: &RunPlan, probes: &[(ArmId, SurfaceProbe)]) -> Option<u6
 fn control_arm(plan: &RunPlan) -> Option<ArmId> {
     let of_contrast = plan.experiment.contrasts.first().map(|contrast| contrast.control.clone());
     of_contrast.or_else(|| plan.experiment.arms.first().map(|arm| arm.id.clone()))
+}
+
+fn full_name(tool: &bench_core::ToolEntry) -> String {
+    match &tool.namespace {
+        Some(namespace) => format!("{namespace}.{}", tool.name),
+        None => tool.name.clone(),
+    }
+}
+
+/// Where a definition stands and of what it is made; a tool that is only told of has none of its own.
+fn what_it_is(tool: &bench_core::ToolEntry) -> String {
+    let place = match tool.r#where.as_str() {
+        "tools" => "",
+        "input_item" => "in an input item; ",
+        "description" => return "told of in that tool's description, and counted there".to_owned(),
+        _ => return format!("told of in {} text, and counted there", tool.r#where),
+    };
+    let exposure = if tool.exposure == "direct" { String::new() } else { format!("{}; ", tool.exposure) };
+    let parts = (tool.description_tokens, tool.schema_tokens);
+    format!("{place}{exposure}description {}, schema {} tokens", parts.0, parts.1)
 }
 
 fn to_table(plan: &RunPlan, probes: &[(ArmId, SurfaceProbe)]) -> String {
@@ -178,8 +199,11 @@ fn to_table(plan: &RunPlan, probes: &[(ArmId, SurfaceProbe)]) -> String {
         for tool in &probe.tools {
             let _ = writeln!(
                 text,
-                "  {:<18} {:>6} tokens  {:>6} bytes  (description {}, schema {} tokens)",
-                tool.name, tool.tokens, tool.bytes, tool.description_tokens, tool.schema_tokens
+                "  {:<30} {:>6} tokens  {:>6} bytes  ({})",
+                full_name(tool),
+                tool.tokens,
+                tool.bytes,
+                what_it_is(tool)
             );
         }
     }
