@@ -49,7 +49,8 @@ impl State {
             (true, ToolsSeen::NotYet) => class == RequestClass::AgentTurn,
             (_, ToolsSeen::Before) => false,
         };
-        let body = Body { request, bytes: &arrival.body, tokens: body_tokens };
+        let body =
+            Body { request, bytes: arrival.content.as_ref().unwrap_or(&arrival.body), tokens: body_tokens };
         let first = may_be_first.then(|| first_request(counter, body, chat));
         let new = chat.tools.iter().filter(|tool| self.offered.insert(tool.name.clone()));
         let new_tools: Vec<_> = new.map(|tool| tool_size(counter, tool)).collect();

@@ -169,11 +169,8 @@ impl Stage<'_> {
             dir: self.dir.clone(),
             wire: resolved.wire,
             credential: self.credential(),
-            limits: RequestLimits {
-                turns: experiment.limits.turns,
-                requests: experiment.limits.requests,
-                total_tokens: experiment.limits.total_tokens,
-            },
+            limits: RequestLimits::from(&experiment.limits),
+            spending: self.harness.spending.clone(),
             upstream: self.harness.upstream.clone(),
             counter: self.harness.counter.clone(),
             canaries: vec![self.task.canary.clone()],

@@ -7,6 +7,7 @@ use bench_core::{Block, Cell, Rerun};
 use bench_record::CellRecord;
 
 use crate::BlockState;
+use crate::breaker::outages;
 use crate::prepare::RunPlan;
 
 /// What the journal says was done before.
@@ -23,19 +24,23 @@ struct RecordGist {
     attempt: u32,
     settles: bool,
     repeats_block: bool,
+    /// Did it fail in an outage of the upstream, which is no failure of its block?
+    in_outage: bool,
 }
 
 impl Progress {
     /// Reads it off the records of a journal.
     pub fn of(records: &[CellRecord]) -> Self {
         let mut by_block: BTreeMap<String, Vec<RecordGist>> = BTreeMap::new();
-        for record in records {
+        let endings: Vec<_> = records.iter().map(|record| record.ending.kind).collect();
+        for (record, in_outage) in records.iter().zip(outages(&endings)) {
             by_block.entry(record.block.clone()).or_default().push(RecordGist {
                 arm: record.arm.clone(),
                 round: record.round,
                 attempt: record.attempt,
                 settles: record.settles(),
                 repeats_block: record.ending.disposition().rerun == Rerun::BlockOnce && record.settles(),
+                in_outage,
             });
         }
         Self { records: by_block }
@@ -60,7 +65,8 @@ impl Progress {
         };
         let last_round = records.iter().map(|r| r.round).max().unwrap_or(1);
         let failed = |round: u32| records.iter().any(|r| r.round == round && r.repeats_block);
-        let failed_rounds = (1..=last_round).filter(|&round| failed(round)).count() as u32;
+        let spends = |round: u32| records.iter().any(|r| r.round == round && r.repeats_block && !r.in_outage);
+        let failed_rounds = (1..=last_round).filter(|&round| spends(round)).count() as u32;
         let mut attempts = BTreeMap::new();
         for record in records {
             let highest = attempts.entry(record.arm.clone()).or_insert(0);

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bench_core::{Clock as _, RunEvent, SystemClock};
-use bench_record::{HeldLock, Journal, Lock, RunDir, lock_difference};
+use bench_proxy::{RunBudget, Spent};
+use bench_record::{CellRecord, HeldLock, Journal, Lock, RunDir, lock_difference};
 use bench_runner::{Harness, Progress, Run, RunEnd, StopWish, Ticket, salvage};
 
 use crate::commands::report::{self, Shown};
@@ -36,10 +37,23 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
         go(source, harness, options.jobs.into()).await
     })?;
     let exit = report::show_run(run_dir.root(), Shown::Table, options.inconclusive_as)?;
-    Ok(match end {
-        RunEnd::Complete => exit,
-        RunEnd::Stopped => Exit::Interrupted,
-    })
+    match end {
+        RunEnd::Complete => Ok(exit),
+        RunEnd::Stopped => Ok(Exit::Interrupted),
+        RunEnd::UpstreamDown { detail } => fail(
+            Exit::Environment,
+            format!(
+                "the upstream failed several attempts in a row ({detail}); nothing further was started, and the same command goes on once it answers"
+            ),
+        ),
+        RunEnd::LimitReached(hit) => fail(
+            Exit::Environment,
+            format!(
+                "the limit of {} {} for the whole run (`{}`) is reached; raise it and the same command goes on",
+                hit.value, hit.unit, hit.name
+            ),
+        ),
+    }
 }
 
 /// Where the run lies, and whether it was begun before.
@@ -166,11 +180,14 @@ fn keep_plan(source: &Source, run_dir: &RunDir, place: &Place) -> Result<(), Fai
     }
 }
 
-async fn go(source: Source, harness: Harness, jobs: usize) -> Result<RunEnd, Failure> {
+async fn go(source: Source, mut harness: Harness, jobs: usize) -> Result<RunEnd, Failure> {
     let plan = Arc::new(source.plan);
-    let harness = Arc::new(harness);
     let (mut journal, mut records, _) =
         Journal::open(&harness.run_dir.journal()).or_exit(Exit::Environment)?;
+    let before = spent_before(&records);
+    let limits = plan.experiment.run_limits.clone();
+    harness.spending.run = Some(Arc::new(RunBudget::new(limits, before, harness.clock.clone())));
+    let harness = Arc::new(harness);
     for (cell, attempt) in salvage(&plan, harness.run_dir.root(), &records) {
         let order = plan.schedule.blocks.iter().find(|b| b.task == cell.task && b.repeat == cell.repeat);
         let ticket = Ticket {
@@ -198,6 +215,16 @@ async fn go(source: Source, harness: Harness, jobs: usize) -> Result<RunEnd, Fai
         .or_exit(Exit::Environment)?;
     harness.events.emit(&RunEvent::RunEnded { run });
     Ok(end)
+}
+
+/// What earlier commands have spent on this run, superseded attempts included.
+fn spent_before(records: &[CellRecord]) -> Spent {
+    let sum = |value: fn(&CellRecord) -> Option<u64>| records.iter().filter_map(value).sum();
+    Spent {
+        requests: sum(|record| record.metrics.requests),
+        tokens: sum(|record| record.metrics.total_tokens),
+        cost_usd: records.iter().filter_map(|record| record.metrics.cost_usd).sum(),
+    }
 }
 
 async fn listen_for_interrupts(stop: Arc<StopWish>) {

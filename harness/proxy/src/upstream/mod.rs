@@ -13,11 +13,12 @@ use hyper::{HeaderMap, Method, StatusCode};
 
 use crate::classify::RequestClass;
 
-mod key_guard;
-mod openai_chat;
+mod endpoint;
 pub mod oracle;
 
-pub use openai_chat::{OpenaiChatUpstream, Preflight, RetryPolicy, UpstreamError};
+pub use endpoint::{
+    EndpointSpec, EndpointUpstream, Preflight, RetryPolicy, RoadRule, Timeouts, UpstreamError,
+};
 
 /// A future that can be kept behind a trait object.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -96,6 +97,10 @@ pub struct Retry {
     pub status: Option<u16>,
     /// Why it counts as failed.
     pub reason: String,
+    /// How long the try itself took, milliseconds.
+    pub took_ms: f64,
+    /// Bytes of its answer that had arrived and were thrown away.
+    pub bytes: u64,
     /// Waited before the next try, milliseconds.
     pub wait_ms: f64,
 }
@@ -123,9 +128,16 @@ pub struct UpstreamFault {
     pub status: Option<u16>,
     /// Tries that failed, in order.
     pub retries: Vec<Retry>,
+    /// The answer broke off while it passed: the agent may ask again before the attempt ends.
+    pub broke_off: bool,
 }
 
 impl UpstreamFault {
+    /// An answer that had begun broke off.
+    pub fn broken(detail: impl Into<String>) -> Self {
+        Self { broke_off: true, ..Self::unavailable(detail) }
+    }
+
     /// The provider could not answer.
     pub fn unavailable(detail: impl Into<String>) -> Self {
         Self::ending(Ending::because(EndingKind::UpstreamFault, detail))
@@ -133,6 +145,6 @@ impl UpstreamFault {
 
     /// The attempt ends for another reason.
     pub fn ending(ending: Ending) -> Self {
-        Self { ending: Box::new(ending), status: None, retries: Vec::new() }
+        Self { ending: Box::new(ending), status: None, retries: Vec::new(), broke_off: false }
     }
 }
