@@ -8,6 +8,7 @@ mod front_door;
 mod hidden;
 mod order;
 mod real_agents;
+mod replay;
 mod resume;
 mod verdicts;
 mod without_landlock;

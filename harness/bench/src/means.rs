@@ -8,7 +8,8 @@ use std::time::Duration;
 use bench_core::{Endpoint, SystemClock, Upstream as UpstreamRule};
 use bench_isolation::{Launcher, LauncherSeed, Policy, Slots};
 use bench_proxy::{
-    EndpointSpec, EndpointUpstream, OracleBook, OracleUpstream, RetryPolicy, Spending, Timeouts, Upstream,
+    EndpointSpec, EndpointUpstream, OracleBook, OracleUpstream, ReplayUpstream, RetryPolicy, Spending,
+    Timeouts, Upstream,
 };
 use bench_record::RunDir;
 use bench_runner::{Events, Harness, RunPlan};
@@ -28,6 +29,7 @@ pub(crate) struct Means {
 enum UpstreamMeans {
     Oracle(Arc<OracleUpstream>),
     Endpoint(Arc<EndpointUpstream>),
+    Replay(Arc<ReplayUpstream>),
 }
 
 /// Refuses below the isolation that the experiment asks for.
@@ -70,7 +72,13 @@ impl Means {
                 let opened = EndpointUpstream::open(endpoint_spec(endpoint), key).or_exit(Exit::Usage)?;
                 UpstreamMeans::Endpoint(Arc::new(opened))
             }
-            UpstreamRule::Replay { .. } => return fail(Exit::Usage, "replay"),
+            UpstreamRule::Replay { run } => {
+                let recorded = ReplayUpstream::open(Path::new(run)).or_exit(Exit::Usage)?;
+                for cell in plan.schedule.cells() {
+                    recorded.require(&cell).or_exit(Exit::Usage)?;
+                }
+                UpstreamMeans::Replay(Arc::new(recorded))
+            }
         };
         let seed = Launcher::start().or_exit(Exit::Environment)?;
         Ok(Self { seed, slots, upstream, oracle })
@@ -90,6 +98,7 @@ impl Means {
                 endpoint.preflight().await.or_exit(Exit::Usage)?;
                 endpoint
             }
+            UpstreamMeans::Replay(recorded) => recorded,
         };
         Ok(Harness {
             launcher,

@@ -71,6 +71,8 @@ pub(crate) struct Outcome {
     /// Was it given up while the upstream was still silent?
     pub(crate) abandoned: bool,
     pub(crate) bytes: Option<Vec<u8>>,
+    pub(crate) response_type: Option<String>,
+    pub(crate) response_encoding: Option<String>,
     /// Milliseconds since the request's last byte, and the length reached.
     pub(crate) frames: Vec<(f64, u64)>,
     pub(crate) turn: Option<Turn>,

@@ -30,6 +30,7 @@ pub use recording::{Recording, Totals};
 pub use spending::{RunBudget, Spending, Spent};
 pub use upstream::oracle::{OracleBook, OracleScript, OracleUpstream};
 pub use upstream::{
-    BoxFuture, EndpointSpec, EndpointUpstream, Preflight, RetryPolicy, RoadRule, Timeouts, Upstream,
-    UpstreamBody, UpstreamError, UpstreamFault, UpstreamRequest, UpstreamResponse,
+    BoxFuture, EndpointSpec, EndpointUpstream, Preflight, ReplayError, ReplayUpstream, RetryPolicy, RoadRule,
+    Timeouts, Upstream, UpstreamBody, UpstreamError, UpstreamFault, UpstreamRequest, UpstreamResponse,
+    VOLATILE_PATTERNS,
 };

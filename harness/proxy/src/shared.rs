@@ -202,6 +202,8 @@ impl Shared {
             body_tokens: settled.body_tokens,
             encoding: encoding.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
             response_sha256: outcome.bytes.as_ref().map(Sha256Hex::of),
+            response_type: outcome.response_type.clone(),
+            response_encoding: outcome.response_encoding.clone(),
             usage: usage.as_ref().map(usage_of),
             response_tokens: outcome.output_tokens,
             retry_of: None,

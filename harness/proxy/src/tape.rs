@@ -24,6 +24,8 @@ pub(crate) struct Tape {
     /// Could everything so far be undone?
     legible: bool,
     is_stream: bool,
+    response_type: Option<String>,
+    response_encoding: Option<String>,
     reader: TurnReader,
 }
 
@@ -31,6 +33,8 @@ impl Tape {
     pub(crate) fn new(status: StatusCode, headers: &HeaderMap, origin_ms: f64) -> Self {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let reader = TurnReader::new(text(CONTENT_TYPE));
+        let (response_type, response_encoding) =
+            (text(CONTENT_TYPE).map(str::to_owned), text(CONTENT_ENCODING).map(str::to_owned));
         let is_stream = text(CONTENT_TYPE).is_some_and(|kind| kind.starts_with("text/event-stream"));
         let decoding = Decoding::of(text(CONTENT_ENCODING), BODY_CAP);
         let (legible, decoding) = (decoding.is_ok(), decoding.ok().flatten());
@@ -42,6 +46,8 @@ impl Tape {
             decoding,
             legible,
             is_stream,
+            response_type,
+            response_encoding,
             reader,
         }
     }
@@ -102,6 +108,8 @@ impl Tape {
             turn,
             frames: self.frames,
             bytes: Some(self.bytes),
+            response_type: self.response_type,
+            response_encoding: self.response_encoding,
             ..Outcome::default()
         }
     }

@@ -165,6 +165,7 @@ impl Stage<'_> {
                 },
             );
         }
+        self.harness.upstream.enter(&self.credential(), &self.ticket.cell);
         let spec = RecorderSpec {
             dir: self.dir.clone(),
             wire: resolved.wire,

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bench_core::ledger::OracleEvidence;
-use bench_core::{Ending, EndingKind};
+use bench_core::{Cell, Ending, EndingKind};
 use bench_wire::chat::ChatRequest;
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -15,10 +15,12 @@ use crate::classify::RequestClass;
 
 mod endpoint;
 pub mod oracle;
+mod replay;
 
 pub use endpoint::{
     EndpointSpec, EndpointUpstream, Preflight, RetryPolicy, RoadRule, Timeouts, UpstreamError,
 };
+pub use replay::{ReplayError, ReplayUpstream, VOLATILE_PATTERNS};
 
 /// A future that can be kept behind a trait object.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -39,6 +41,9 @@ pub trait Upstream: Send + Sync {
 
     /// Is the usage that it states the provider's own word, or only a local count?
     fn usage_source(&self) -> UsageSource;
+
+    /// An attempt at a cell begins; its requests will show this credential.
+    fn enter(&self, _credential: &str, _cell: &Cell) {}
 
     /// The attempt with this credential is over: hands back how it was played, where anything was.
     fn leave(&self, _credential: &str) -> Option<OracleEvidence> {
