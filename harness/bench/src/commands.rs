@@ -7,4 +7,5 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod surface;
+mod surface_check;
 pub(crate) mod verify;

@@ -38,6 +38,7 @@ pub async fn attempt(
         reference,
         arm: &plan.arms[&ticket.cell.arm],
         dir: harness.run_dir.attempt(&ticket.cell, ticket.attempt),
+        only: None,
     };
     stage.play(stop).await
 }
@@ -51,6 +52,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) reference: &'a Arc<bench_core::Plan>,
     pub(crate) arm: &'a ReadyArm,
     pub(crate) dir: PathBuf,
+    /// Caps of a mere probe, in place of the experiment's; what a probe leaves is not verified.
+    pub(crate) only: Option<RequestLimits>,
 }
 
 impl Stage<'_> {
@@ -61,7 +64,7 @@ impl Stage<'_> {
             Err(ending) => findings.ending = Some(*ending),
             Ok((mut slot, workspace)) => {
                 self.run_agent(&workspace, stop, &mut findings).await?;
-                if findings.calls_for_verdict() {
+                if self.only.is_none() && findings.calls_for_verdict() {
                     self.judge(&mut slot, workspace, &mut findings).await?;
                 }
             }
@@ -170,7 +173,7 @@ impl Stage<'_> {
             dir: self.dir.clone(),
             wire: resolved.wire,
             credential: self.credential(),
-            limits: RequestLimits::from(&experiment.limits),
+            limits: self.only.unwrap_or_else(|| RequestLimits::from(&experiment.limits)),
             spending: self.harness.spending.clone(),
             upstream: self.harness.upstream.clone(),
             counter: self.harness.counter.clone(),

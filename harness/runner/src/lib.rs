@@ -5,6 +5,7 @@
 
 pub mod attempt;
 mod breaker;
+mod canary;
 pub mod cell;
 pub mod evidence;
 mod patch;
@@ -24,6 +25,7 @@ use tokio::sync::Mutex;
 use crate::breaker::Breaker;
 
 pub use crate::attempt::{AttemptError, Harness, Ticket};
+pub use crate::canary::{CanaryFinding, canary};
 pub use crate::prepare::{PrepareError, ReadyArm, RunPlan, Site, prepare};
 pub use crate::progress::Events;
 pub use crate::resume::{Progress, salvage};

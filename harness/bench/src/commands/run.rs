@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bench_core::{Clock as _, RunEvent, SystemClock};
 use bench_proxy::{RunBudget, Spent};
 use bench_record::{CellRecord, HeldLock, Journal, Lock, RunDir, lock_difference};
-use bench_runner::{Harness, Progress, Run, RunEnd, StopWish, Ticket, salvage};
+use bench_runner::{Harness, Progress, Run, RunEnd, RunPlan, StopWish, Ticket, salvage};
 
 use crate::commands::report::{self, Shown};
 use crate::exit::{Exit, Failure, OrExit, fail};
@@ -34,7 +34,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
     let events = progress::listeners(options.quiet, options.events.as_deref())?;
     let end = runtime()?.block_on(async {
         let harness = means.attach(&source, run_dir.clone(), events).await?;
-        go(source, harness, options.jobs.into()).await
+        go(source, harness, options).await
     })?;
     let exit = report::show_run(run_dir.root(), Shown::Table, options.inconclusive_as)?;
     match end {
@@ -180,7 +180,7 @@ fn keep_plan(source: &Source, run_dir: &RunDir, place: &Place) -> Result<(), Fai
     }
 }
 
-async fn go(source: Source, mut harness: Harness, jobs: usize) -> Result<RunEnd, Failure> {
+async fn go(source: Source, mut harness: Harness, options: &RunOptions) -> Result<RunEnd, Failure> {
     let plan = Arc::new(source.plan);
     let (mut journal, mut records, _) =
         Journal::open(&harness.run_dir.journal()).or_exit(Exit::Environment)?;
@@ -201,6 +201,11 @@ async fn go(source: Source, mut harness: Harness, jobs: usize) -> Result<RunEnd,
         journal.append(&record).or_exit(Exit::Environment)?;
         records.push(record);
     }
+    let stop = Arc::new(StopWish::default());
+    tokio::spawn(listen_for_interrupts(stop.clone()));
+    if !options.no_canary {
+        send_canary(&plan, &harness, &stop).await?;
+    }
     let progress = Progress::of(&records);
     let run = harness.run_dir.root().display().to_string();
     harness.events.emit(&RunEvent::RunStarted {
@@ -208,13 +213,24 @@ async fn go(source: Source, mut harness: Harness, jobs: usize) -> Result<RunEnd,
         cells: plan.schedule.len() as u32,
         settled: progress.settled_cells(&plan),
     });
-    let stop = Arc::new(StopWish::default());
-    tokio::spawn(listen_for_interrupts(stop.clone()));
+    let jobs = options.jobs.into();
     let end = bench_runner::run(Run { plan, harness: harness.clone(), progress, journal, stop, jobs })
         .await
         .or_exit(Exit::Environment)?;
     harness.events.emit(&RunEvent::RunEnded { run });
     Ok(end)
+}
+
+/// One trivial request per arm, before a real upstream is paid for more.
+async fn send_canary(plan: &RunPlan, harness: &Harness, stop: &StopWish) -> Result<(), Failure> {
+    if plan.experiment.upstream.is_deterministic() {
+        return Ok(());
+    }
+    match bench_runner::canary(plan, harness, stop).await.or_exit(Exit::Environment)? {
+        None => Ok(()),
+        Some(finding) if finding.upstream_failed => fail(Exit::Environment, finding.to_string()),
+        Some(finding) => fail(Exit::Usage, finding.to_string()),
+    }
 }
 
 /// What earlier commands have spent on this run, superseded attempts included.
