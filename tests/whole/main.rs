@@ -3,6 +3,7 @@
 //! On a kernel without Landlock the cases that need walls name themselves as skipped with that reason.
 
 mod bad_input;
+mod complaints;
 mod default_run;
 mod front_door;
 mod hidden;

@@ -249,3 +249,29 @@ fn a_surface_that_grows_fails_the_check_without_a_run() {
     let arms = place.bench(&["surface", &file, "--diff", "bare", "gateway"]).exits(0);
     assert!(arms.stdout.starts_with("bare -> gateway\n"), "{}", arms.stdout);
 }
+
+#[test]
+fn the_tools_of_an_mcp_server_are_listed_with_what_they_would_add() {
+    let place = Workplace::new();
+    // Two pages, a log line between, a notification that must not be taken for an answer.
+    let tool = |name: &str| {
+        format!("{{\"name\":\"{name}\",\"description\":\"Reads.\",\"inputSchema\":{{\"type\":\"object\"}}}}")
+    };
+    let script = format!(
+        "read -r _; echo starting; echo '{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"protocolVersion\":\"2025-06-18\"}}}}'\n\
+         read -r _; read -r _; echo '{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{{}}}}'\n\
+         echo '{{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{{\"tools\":[{}],\"nextCursor\":\"b\"}}}}'\n\
+         read -r _; echo '{{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{{\"tools\":[{}]}}}}'\n",
+        tool("one"),
+        tool("two")
+    );
+    let server = format!("sh {}", place.file("server.sh", &script));
+    let shown = place.bench(&["surface", "--mcp", &server, "--json"]).exits(0);
+    let value: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let server = &value["servers"][0];
+    assert_eq!((&server["tool"][0]["name"], &server["tool"][1]["name"]), (&"one".into(), &"two".into()));
+    let definition = "{\"type\":\"function\",\"function\":{\"name\":\"one\",\"description\":\"Reads.\",\"parameters\":{\"type\":\"object\"}}}";
+    assert_eq!(server["tool"][0]["bytes"], definition.len());
+    assert_eq!(server["tools"]["entries"], 2);
+    place.bench(&["surface", "--mcp", "true"]).exits(2).complains(&["--mcp", "must speak MCP"]);
+}

@@ -29,7 +29,7 @@ pub(crate) enum Command {
     Plan(PlanOptions),
     /// First-request surface per arm: tools, tokens per tool, system text, whole body.
     #[command(
-        after_help = "Examples:\n  bench surface                 the built-in arms as a table\n  bench surface my.toml --json  for other programs\n  bench surface my.toml --diff bare gateway\n  bench surface my.toml --check surface.lock --write        once, then in CI:\n  bench surface my.toml --check surface.lock --max-ratio 1.25"
+        after_help = "Examples:\n  bench surface                 the built-in arms as a table\n  bench surface my.toml --json  for other programs\n  bench surface my.toml --diff bare gateway\n  bench surface --mcp 'npx some-mcp-server .'               what its tools would add\n  bench surface my.toml --check surface.lock --write        once, then in CI:\n  bench surface my.toml --check surface.lock --max-ratio 1.25"
     )]
     Surface(SurfaceOptions),
     /// Everything again from the journal alone.
@@ -139,6 +139,12 @@ pub(crate) struct SurfaceOptions {
     /// Show what differs from the arm of the same name in a file that --json wrote.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "json"])]
     pub(crate) against: Option<PathBuf>,
+    /// Instead of arms: the tools of an MCP server, started by this command line, as functions. May be repeated.
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["check", "against", "diff", "arm", "file"])]
+    pub(crate) mcp: Vec<String>,
+    /// Who counts the tokens of --mcp; an experiment names its own.
+    #[arg(long, value_name = "NAME", default_value = "o200k_base", requires = "mcp")]
+    pub(crate) tokenizer: String,
     /// Show what differs between two arms.
     #[arg(long, num_args = 2, value_names = ["ARM", "ARM"], conflicts_with_all = ["check", "json", "against", "arm"])]
     pub(crate) diff: Vec<String>,

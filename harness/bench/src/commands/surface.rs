@@ -7,7 +7,7 @@ use bench_record::RunDir;
 use bench_runner::{Events, Harness, RunPlan, SurfaceProbe, probe_surface};
 use serde_json::{Value, json};
 
-use super::surface_check;
+use super::{surface_check, surface_mcp};
 use crate::exit::{Exit, Failure, OrExit, fail};
 use crate::means::{Means, require_isolation, runtime};
 use crate::options::SurfaceOptions;
@@ -16,6 +16,9 @@ use crate::source::{ExperimentText, Source};
 
 /// Shows the first request of each arm.
 pub(crate) fn surface(options: &SurfaceOptions) -> Result<Exit, Failure> {
+    if !options.mcp.is_empty() {
+        return surface_mcp::mcp(&options.mcp, &options.tokenizer, options.json);
+    }
     let source = Source::open(ExperimentText::read(options.file.as_deref())?, &options.places)?;
     require_isolation(&source.plan)?;
     let asked = if options.diff.is_empty() { &options.arm } else { &options.diff };
