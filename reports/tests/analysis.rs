@@ -542,6 +542,8 @@ fn a_lock_as_written_is_read() {
         repeats: 2,
         schedule_sha256: digest.clone(),
         limits: Limits::default(),
+        run_limits: bench_core::RunLimits::default(),
+        price_card_sha256: None,
         upstream: Upstream::Oracle,
         tokenizer: support::tokenizer(),
         isolation: IsolationLock { minimum: IsolationLevel::L1, level: IsolationLevel::L1 },

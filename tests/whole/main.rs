@@ -6,13 +6,17 @@
 
 mod adversarial;
 mod bad_input;
+mod complaints;
 mod default_run;
 mod front_door;
 mod hidden;
 mod order;
+mod provider;
 mod real_agents;
 mod real_upstream;
+mod replay;
 mod resume;
+mod upstreams;
 mod verdicts;
 mod without_landlock;
 mod workplace;

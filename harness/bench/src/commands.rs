@@ -8,4 +8,6 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod surface;
+mod surface_check;
+mod surface_mcp;
 pub(crate) mod verify;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bench_core::Sha256Hex;
+use bench_proxy::RoadRule;
 use bench_record::HarnessIdentity;
 
 /// Programs that cells find; nothing of the caller's own PATH leaks in.
@@ -89,6 +90,24 @@ pub(crate) fn suite_roots(asked: &[PathBuf]) -> Vec<PathBuf> {
 /// The value of an environment variable that holds a key.
 pub(crate) fn key(variable: &str) -> Option<String> {
     std::env::var(variable).ok().filter(|key| !key.is_empty())
+}
+
+/// How endpoints are reached: proxy and trust, in the variables that other programs read as well.
+pub(crate) fn road() -> RoadRule {
+    let first = |names: [&str; 2]| {
+        names.iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+    };
+    let all = || first(["ALL_PROXY", "all_proxy"]);
+    RoadRule {
+        https_proxy: first(["HTTPS_PROXY", "https_proxy"]).or_else(all),
+        http_proxy: first(["http_proxy", "HTTP_PROXY"]).or_else(all),
+        no_proxy: first(["NO_PROXY", "no_proxy"]),
+        ca_files: std::env::var_os("SSL_CERT_FILE")
+            .filter(|f| !f.is_empty())
+            .map(PathBuf::from)
+            .into_iter()
+            .collect(),
+    }
 }
 
 /// Columns of the terminal; 80 where there is none.

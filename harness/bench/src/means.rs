@@ -3,10 +3,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use bench_core::{SystemClock, Upstream as UpstreamRule};
+use bench_core::{Endpoint, SystemClock, Upstream as UpstreamRule};
 use bench_isolation::{Launcher, LauncherSeed, Policy, Slots};
-use bench_proxy::{OpenaiChatUpstream, OracleBook, OracleUpstream, RetryPolicy, Upstream};
+use bench_proxy::{
+    EndpointSpec, EndpointUpstream, OracleBook, OracleUpstream, ReplayUpstream, RetryPolicy, Spending,
+    Timeouts, Upstream,
+};
 use bench_record::RunDir;
 use bench_runner::{Events, Harness, RunPlan};
 
@@ -24,7 +28,8 @@ pub(crate) struct Means {
 
 enum UpstreamMeans {
     Oracle(Arc<OracleUpstream>),
-    OpenaiChat(Arc<OpenaiChatUpstream>),
+    Endpoint(Arc<EndpointUpstream>),
+    Replay(Arc<ReplayUpstream>),
 }
 
 /// Refuses below the isolation that the experiment asks for.
@@ -62,11 +67,17 @@ impl Means {
             UpstreamRule::Oracle => {
                 UpstreamMeans::Oracle(Arc::new(OracleUpstream::new(oracle.clone(), source.counter.clone())))
             }
-            UpstreamRule::OpenaiChat { base_url, key_env } => {
-                let key = key_env.as_deref().map(read_key).transpose()?;
-                let policy = RetryPolicy::default();
-                let chat = OpenaiChatUpstream::new(base_url, key, policy).or_exit(Exit::Usage)?;
-                UpstreamMeans::OpenaiChat(Arc::new(chat))
+            UpstreamRule::Endpoint(endpoint) => {
+                let key = endpoint.key_env.as_deref().map(read_key).transpose()?;
+                let opened = EndpointUpstream::open(endpoint_spec(endpoint), key).or_exit(Exit::Usage)?;
+                UpstreamMeans::Endpoint(Arc::new(opened))
+            }
+            UpstreamRule::Replay { run } => {
+                let recorded = ReplayUpstream::open(Path::new(run)).or_exit(Exit::Usage)?;
+                for cell in plan.schedule.cells() {
+                    recorded.require(&cell).or_exit(Exit::Usage)?;
+                }
+                UpstreamMeans::Replay(Arc::new(recorded))
             }
         };
         let seed = Launcher::start().or_exit(Exit::Environment)?;
@@ -83,21 +94,43 @@ impl Means {
         let launcher = self.seed.attach().or_exit(Exit::Environment)?;
         let upstream: Arc<dyn Upstream> = match self.upstream {
             UpstreamMeans::Oracle(oracle) => oracle,
-            UpstreamMeans::OpenaiChat(chat) => {
-                chat.preflight().await.or_exit(Exit::Usage)?;
-                chat
+            UpstreamMeans::Endpoint(endpoint) => {
+                endpoint.preflight().await.or_exit(Exit::Usage)?;
+                endpoint
             }
+            UpstreamMeans::Replay(recorded) => recorded,
         };
         Ok(Harness {
             launcher,
             slots: self.slots,
             upstream,
             oracle: self.oracle,
+            spending: Spending { prices: Arc::new(source.experiment().prices.clone()), run: None },
             counter: source.counter.clone(),
             clock: Arc::new(SystemClock::default()),
             events,
             run_dir,
         })
+    }
+}
+
+/// What the experiment file and the environment say about an endpoint.
+fn endpoint_spec(endpoint: &Endpoint) -> EndpointSpec {
+    let default = Timeouts::default();
+    let time = |ms: Option<u64>, otherwise| ms.map_or(otherwise, Duration::from_millis);
+    let mut road = front::road();
+    road.ca_files.extend(endpoint.ca_file.as_ref().map(PathBuf::from));
+    EndpointSpec {
+        kind: endpoint.kind,
+        base_url: endpoint.base_url.clone(),
+        policy: RetryPolicy::default(),
+        timeouts: Timeouts {
+            connect: default.connect,
+            first_byte: time(endpoint.first_byte_ms, default.first_byte),
+            idle: time(endpoint.idle_ms, default.idle),
+        },
+        concurrency: endpoint.concurrency,
+        road,
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) enum Command {
     Plan(PlanOptions),
     /// First-request surface per arm: tools, tokens per tool, system text, whole body.
     #[command(
-        after_help = "Examples:\n  bench surface                 the built-in arms as a table\n  bench surface my.toml --json  for other programs (docs/formats/surface.md)"
+        after_help = "Examples:\n  bench surface                 the built-in arms as a table\n  bench surface my.toml --json  for other programs\n  bench surface my.toml --diff bare gateway\n  bench surface --mcp 'npx some-mcp-server .'               what its tools would add\n  bench surface my.toml --check surface.lock --write        once, then in CI:\n  bench surface my.toml --check surface.lock --max-ratio 1.25"
     )]
     Surface(SurfaceOptions),
     /// Everything again from the journal alone.
@@ -85,6 +85,9 @@ pub(crate) struct RunOptions {
     /// Print errors and the final table only.
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// Do not send one trivial request per arm before the first block of a real upstream.
+    #[arg(long)]
+    pub(crate) no_canary: bool,
     /// What an INCONCLUSIVE ends in.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) inconclusive_as: Option<InconclusiveAs>,
@@ -124,6 +127,27 @@ pub(crate) struct SurfaceOptions {
     /// For other programs.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Compare with the surfaces in this file; exit code 1 if an arm has grown beyond --max-ratio.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) check: Option<PathBuf>,
+    /// Write the file that --check compares with.
+    #[arg(long, requires = "check")]
+    pub(crate) write: bool,
+    /// How much an arm's first request may grow, in tokens of its body: now / then.
+    #[arg(long, value_name = "RATIO", default_value_t = 1.25, requires = "check")]
+    pub(crate) max_ratio: f64,
+    /// Show what differs from the arm of the same name in a file that --json wrote.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "json"])]
+    pub(crate) against: Option<PathBuf>,
+    /// Instead of arms: the tools of an MCP server, started by this command line, as functions. May be repeated.
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["check", "against", "diff", "arm", "file"])]
+    pub(crate) mcp: Vec<String>,
+    /// Who counts the tokens of --mcp; an experiment names its own.
+    #[arg(long, value_name = "NAME", default_value = "o200k_base", requires = "mcp")]
+    pub(crate) tokenizer: String,
+    /// Show what differs between two arms.
+    #[arg(long, num_args = 2, value_names = ["ARM", "ARM"], conflicts_with_all = ["check", "json", "against", "arm"])]
+    pub(crate) diff: Vec<String>,
     #[command(flatten)]
     pub(crate) places: PlaceOptions,
 }

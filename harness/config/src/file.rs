@@ -54,6 +54,12 @@ pub struct ExperimentFile {
     pub settings: Option<SettingsFile>,
     /// Caps per attempt.
     pub limits: Option<LimitsFile>,
+    /// Caps on the whole run. Raised, the same command goes on.
+    pub run_limits: Option<RunLimitsFile>,
+    /// What tokens cost, per model. A model that no entry names has no price: its cost is unknown, not zero.
+    #[serde(default)]
+    #[schemars(with = "Vec<PriceFile>")]
+    pub price: Vec<Spanned<PriceFile>>,
     /// Numbers of the decision rules. They are written into the lock before the first cell.
     pub rules: Option<RulesFile>,
     /// The arms, at least one.
@@ -74,17 +80,33 @@ pub struct ExperimentFile {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct UpstreamFile {
-    /// `oracle` (built in: plays each task's reference plan, needs no key and no network) or `openai-chat` (any endpoint
-    /// that speaks OpenAI chat completions).
-    #[schemars(with = "Option<String>", extend("enum" = ["oracle", "openai-chat"], "default" = "oracle"))]
+    /// `oracle` (built in: plays each task's reference plan, needs no key and no network), `replay` (the answers of a
+    /// recorded run), or the API of an endpoint: `openai-chat`, `openai-responses`, `anthropic-messages`,
+    /// `gemini-generate-content`. It decides the header that carries the key.
+    #[schemars(with = "Option<String>", extend("enum" = ["oracle", "openai-chat", "openai-responses", "anthropic-messages", "gemini-generate-content", "replay"], "default" = "oracle"))]
     pub kind: Option<Spanned<String>>,
-    /// Base URL of an `openai-chat` endpoint up to and including its version part, without a slash at the end, for example
+    /// Base URL of the endpoint up to and including its version part, without a slash at the end, for example
     /// `https://api.deepseek.com/v1`.
     #[schemars(with = "Option<String>")]
     pub base_url: Option<Spanned<String>>,
     /// Name of the environment variable that holds the key. Never the key itself. Left out: no key is sent.
     #[schemars(with = "Option<String>")]
     pub key_env: Option<Spanned<String>>,
+    /// Run directory whose answers are replayed, with `kind = "replay"`. Arms, tasks and repeats must be those of that run.
+    #[schemars(with = "Option<String>")]
+    pub run: Option<Spanned<String>>,
+    /// Requests in flight at the endpoint at once. Left out: as many as `-j` brings.
+    #[schemars(with = "Option<u32>", range(min = 1))]
+    pub concurrency: Option<Spanned<u32>>,
+    /// File of certificates in PEM that are trusted beside the public authorities. `SSL_CERT_FILE` is honoured as well.
+    #[schemars(with = "Option<String>")]
+    pub ca_file: Option<Spanned<String>>,
+    /// Milliseconds until the first byte of an answer before the try counts as failed. Left out: 300000.
+    #[schemars(with = "Option<u64>", range(min = 1))]
+    pub first_byte_ms: Option<Spanned<u64>>,
+    /// Milliseconds that an answer may stand still before it counts as broken off. Left out: 120000.
+    #[schemars(with = "Option<u64>", range(min = 1))]
+    pub idle_ms: Option<Spanned<u64>>,
 }
 
 /// Model settings. Left out: not sent, the provider's own default holds.
@@ -124,9 +146,49 @@ pub struct LimitsFile {
     /// Input plus output tokens, counted here. Left out: no cap.
     #[schemars(with = "Option<u64>", range(min = 1))]
     pub total_tokens: Option<Spanned<u64>>,
+    /// US dollars by the `price` entries, which must name every arm's model. Left out: no cap.
+    #[schemars(with = "Option<f64>", extend("exclusiveMinimum" = 0.0))]
+    pub cost_usd: Option<Spanned<f64>>,
     /// Bytes of stdout plus stderr of the agent.
     #[schemars(with = "Option<u64>", range(min = 1), extend("default" = 16_777_216))]
     pub output_bytes: Option<Spanned<u64>>,
+}
+
+/// Caps on the whole run: over all attempts and all commands that continue it. When one is reached, no further cell is
+/// started, those in flight are ended, and exit code 7 says so.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RunLimitsFile {
+    /// Requests to the model of every kind.
+    #[schemars(with = "Option<u64>", range(min = 1))]
+    pub requests: Option<Spanned<u64>>,
+    /// Input plus output tokens, counted here.
+    #[schemars(with = "Option<u64>", range(min = 1))]
+    pub total_tokens: Option<Spanned<u64>>,
+    /// US dollars by the `price` entries, which must name every arm's model.
+    #[schemars(with = "Option<f64>", extend("exclusiveMinimum" = 0.0))]
+    pub cost_usd: Option<Spanned<f64>>,
+    /// Milliseconds since the command was started.
+    #[schemars(with = "Option<u64>", range(min = 1))]
+    pub wall_ms: Option<Spanned<u64>>,
+}
+
+/// What tokens of a model cost, in US dollars per million.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct PriceFile {
+    /// Model id; `*` stands for any text. The first entry that fits holds.
+    #[schemars(with = "String")]
+    pub model: Spanned<String>,
+    /// Input that was not read from the provider's cache.
+    #[schemars(with = "f64", range(min = 0.0))]
+    pub input: Spanned<f64>,
+    /// Input that was. Left out: as other input.
+    #[schemars(with = "Option<f64>", range(min = 0.0))]
+    pub cached_input: Option<Spanned<f64>>,
+    /// Output, reasoning included.
+    #[schemars(with = "f64", range(min = 0.0))]
+    pub output: Spanned<f64>,
 }
 
 /// Numbers of the decision rules.

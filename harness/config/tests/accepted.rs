@@ -9,7 +9,10 @@ use std::path::Path;
 
 use bench_config::{DEFAULT, Loaded, TEMPLATE, load, schema};
 use bench_core::experiment::ProfileKind;
-use bench_core::{ContrastRole, Factor, IsolationLevel, Limits, Margin, Metric, TaskSelection, Upstream};
+use bench_core::{
+    ContrastRole, Endpoint, EndpointKind, Factor, IsolationLevel, Limits, Margin, Metric, TaskSelection,
+    Upstream,
+};
 use catalogue::catalogue;
 use serde_json::Value;
 
@@ -153,7 +156,16 @@ fn a_real_upstream_asks_for_stronger_walls() {
     let experiment = accepted(&text).experiment;
     assert_eq!(experiment.min_isolation, IsolationLevel::L2);
     let base_url = "http://127.0.0.1:8080/v1".to_owned();
-    assert_eq!(experiment.upstream, Upstream::OpenaiChat { base_url, key_env: Some("MY_KEY".to_owned()) });
+    let expected = Endpoint {
+        kind: EndpointKind::OpenaiChat,
+        base_url,
+        key_env: Some("MY_KEY".to_owned()),
+        concurrency: None,
+        ca_file: None,
+        first_byte_ms: None,
+        idle_ms: None,
+    };
+    assert_eq!(experiment.upstream, Upstream::Endpoint(expected));
 
     let lower = accepted(&format!("min-isolation = \"L1\"\n{text}"));
     assert_eq!(lower.experiment.min_isolation, IsolationLevel::L1);

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::evidence::IsolationLevel;
 use crate::gate::GateRule;
 use crate::id::{AgentId, ArmId, ContrastId, ExperimentId, SuiteId, SurfaceId, TaskId};
+use crate::price::PriceCard;
 
 /// A checked experiment. Made by `bench-config` alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -27,6 +28,10 @@ pub struct Experiment {
     pub gates: Vec<GateRule>,
     /// Caps per attempt.
     pub limits: Limits,
+    /// Caps on the whole run.
+    pub run_limits: RunLimits,
+    /// What tokens cost.
+    pub prices: PriceCard,
     /// Who answers model calls.
     pub upstream: Upstream,
     /// The weakest isolation at which a cell may run.
@@ -231,6 +236,9 @@ pub struct Limits {
     pub requests: Option<u32>,
     /// Input plus output tokens, local count.
     pub total_tokens: Option<u64>,
+    /// US dollars by the price card.
+    #[serde(default)]
+    pub cost_usd: Option<f64>,
     /// Bytes of stdout plus stderr before the cell is ended.
     pub output_bytes: u64,
 }
@@ -243,24 +251,112 @@ impl Default for Limits {
             turns: Some(100),
             requests: Some(300),
             total_tokens: None,
+            cost_usd: None,
             output_bytes: 16 << 20,
         }
     }
 }
 
+/// Caps on a whole run, over all its attempts and all the commands that continue it. `None` = no cap. They decide no
+/// cell's outcome, so they stand outside the lock: raised, the same command goes on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct RunLimits {
+    /// Requests of any class.
+    pub requests: Option<u64>,
+    /// Input plus output tokens.
+    pub total_tokens: Option<u64>,
+    /// US dollars by the price card.
+    pub cost_usd: Option<f64>,
+    /// Milliseconds since the command was started.
+    pub wall_ms: Option<u64>,
+}
+
 /// Who answers model calls.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Upstream {
     /// The built-in player of reference plans.
     Oracle,
-    /// Any endpoint that speaks OpenAI chat completions.
-    OpenaiChat {
-        /// Base URL up to and including the version part, e.g. `https://api.deepseek.com/v1`.
-        base_url: String,
-        /// Name of the environment variable that holds the key; none = no key is sent.
-        key_env: Option<String>,
+    /// An endpoint that is asked over the network.
+    Endpoint(Endpoint),
+    /// The answers of a recorded run.
+    Replay {
+        /// Its run directory.
+        run: String,
     },
+}
+
+/// An endpoint: where it is, what it speaks, how many may ask at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Its API, and with it the header that carries the key.
+    pub kind: EndpointKind,
+    /// Base URL up to and including the version part, e.g. `https://api.deepseek.com/v1`.
+    pub base_url: String,
+    /// Name of the environment variable that holds the key; none = no key is sent.
+    pub key_env: Option<String>,
+    /// Requests in flight at once; none = as many as come.
+    pub concurrency: Option<u32>,
+    /// Certificates that are trusted beside the public authorities.
+    pub ca_file: Option<String>,
+    /// Milliseconds until the first byte of an answer; none = the recorder's default.
+    pub first_byte_ms: Option<u64>,
+    /// Milliseconds between two pieces of an answer; none = the recorder's default.
+    pub idle_ms: Option<u64>,
+}
+
+/// The API of an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EndpointKind {
+    /// OpenAI chat completions.
+    OpenaiChat,
+    /// OpenAI Responses.
+    OpenaiResponses,
+    /// Anthropic Messages.
+    AnthropicMessages,
+    /// Gemini generateContent.
+    GeminiGenerateContent,
+}
+
+impl EndpointKind {
+    /// The word used in files and output.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::OpenaiChat => "openai-chat",
+            Self::OpenaiResponses => "openai-responses",
+            Self::AnthropicMessages => "anthropic-messages",
+            Self::GeminiGenerateContent => "gemini-generate-content",
+        }
+    }
+}
+
+/// What enters the lock: who answers. How many may ask at once, timeouts and trust decide no outcome.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+enum Locked<'a> {
+    Oracle,
+    Replay { run: &'a str },
+}
+
+#[derive(Serialize)]
+struct LockedEndpoint<'a> {
+    kind: &'static str,
+    base_url: &'a str,
+    key_env: Option<&'a str>,
+}
+
+impl Serialize for Upstream {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Oracle => Locked::Oracle.serialize(serializer),
+            Self::Replay { run } => Locked::Replay { run }.serialize(serializer),
+            Self::Endpoint(endpoint) => LockedEndpoint {
+                kind: endpoint.kind.word(),
+                base_url: &endpoint.base_url,
+                key_env: endpoint.key_env.as_deref(),
+            }
+            .serialize(serializer),
+        }
+    }
 }
 
 impl Upstream {
@@ -268,15 +364,16 @@ impl Upstream {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Oracle => "oracle",
-            Self::OpenaiChat { .. } => "openai-chat",
+            Self::Endpoint(endpoint) => endpoint.kind.word(),
+            Self::Replay { .. } => "replay",
         }
     }
 
     /// Does the same request always get the same answer?
     pub fn is_deterministic(&self) -> bool {
         match self {
-            Self::Oracle => true,
-            Self::OpenaiChat { .. } => false,
+            Self::Oracle | Self::Replay { .. } => true,
+            Self::Endpoint(_) => false,
         }
     }
 }

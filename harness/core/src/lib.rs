@@ -18,6 +18,7 @@ pub mod ledger;
 pub mod lexicon;
 pub mod mechanism;
 pub mod metric;
+pub mod price;
 pub mod schedule;
 pub mod source;
 pub mod surface;
@@ -31,7 +32,8 @@ pub use ending::{Blame, Counting, Disposition, Ending, EndingKind, LimitHit, Rer
 pub use event::RunEvent;
 pub use evidence::{IsolationEvent, IsolationEvidence, IsolationLevel, UpstreamEvidence};
 pub use experiment::{
-    Arm, Contrast, ContrastRole, Experiment, Factor, Limits, ModelSettings, Profile, TaskSelection, Upstream,
+    Arm, Contrast, ContrastRole, Endpoint, EndpointKind, Experiment, Factor, Limits, ModelSettings, Profile,
+    RunLimits, TaskSelection, Upstream,
 };
 pub use gate::{Decision, GateRule, GateScope, Margin};
 pub use id::{AgentId, ArmId, ContrastId, ExperimentId, GateId, IdError, SuiteId, SurfaceId, TaskId};
@@ -39,6 +41,7 @@ pub use invocation::{Invocation, PlacedFile, Program, WireKind};
 pub use ledger::{FirstRequest, Load, ToolEntry, TurnEntry, Usage};
 pub use lexicon::{Lexicon, LexiconRule};
 pub use metric::Metric;
+pub use price::{Price, PriceCard};
 pub use schedule::{Block, Cell, Schedule};
 pub use source::{Problem, Source};
 pub use surface::{CodeExposure, Discovery, ModelExposure, Surface, SurfaceTool};

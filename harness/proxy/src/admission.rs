@@ -9,6 +9,7 @@ use bytes::Bytes;
 use hyper::{HeaderMap, StatusCode, header};
 
 use crate::classify::{RequestClass, classify};
+use crate::coding::CodingError;
 use crate::exchange::{Arrival, BodyState};
 use crate::headers::credential;
 use crate::ledger::{ChatFacts, semantic_sha256};
@@ -81,6 +82,15 @@ impl Turned {
     }
 }
 
+impl Turned {
+    /// The whole run's cap: no failure of this attempt, which has no outcome.
+    fn run_limit(hit: LimitHit) -> Self {
+        let message = format!("the limit of {} {} per run (`{}`) is reached", hit.value, hit.unit, hit.name);
+        let ending = Ending { limit: Some(hit), ..Ending::because(EndingKind::Interrupted, message.clone()) };
+        Self::away(StatusCode::TOO_MANY_REQUESTS, "run_limit", &message).ending(ending)
+    }
+}
+
 /// A chat request, read and counted.
 pub(crate) struct Read {
     pub(crate) chat: ModelRequest,
@@ -94,7 +104,8 @@ pub(crate) struct Read {
 pub(crate) fn admit(shared: &Shared, arrival: &Arrival) -> Admission {
     // Reading and counting is the long part: before the lock.
     let examined = examine(shared, arrival);
-    let body_tokens = std::str::from_utf8(&arrival.body).ok().map(|text| shared.spec.counter.count(text));
+    let text = arrival.content.as_ref().ok().and_then(|content| std::str::from_utf8(content).ok());
+    let body_tokens = text.map(|text| shared.spec.counter.count(text));
     let ended = shared.stop.borrow().is_some();
     let mut state = shared.state();
     let request = state.next;
@@ -152,25 +163,36 @@ fn examine(shared: &Shared, arrival: &Arrival) -> Result<Read, Turned> {
             return Err(Turned::away(StatusCode::BAD_REQUEST, "hung_up", message));
         }
     }
-    if shared.holds_canary(&arrival.body) {
+    let content = arrival.content.as_ref().map_err(unreadable)?;
+    if shared.holds_canary(&arrival.body) || shared.holds_canary(content) {
         let message = "a hidden file's canary stands in the request";
         let ending = Ending::because(EndingKind::CanarySeen, message);
         return Err(Turned::away(StatusCode::FORBIDDEN, "canary_seen", message).ending(ending));
     }
-    let api = model_call(shared, arrival)?;
-    let chat = ModelRequest::read(api, &arrival.path, &arrival.body)
+    let api = model_call(shared, arrival, content)?;
+    let chat = ModelRequest::read(api, &arrival.path, content)
         .map_err(|error| Turned::away(StatusCode::BAD_REQUEST, "unreadable", &error.to_string()))?;
     let (tools_sha256, semantic) = (Sha256Hex::of(chat.tools_json()), semantic_sha256(&chat));
     Ok(Read { chat, tools_sha256, semantic, headers: arrival.headers.clone() })
 }
 
+/// A body whose content coding cannot be undone.
+fn unreadable(error: &CodingError) -> Turned {
+    let status = match error {
+        CodingError::Unknown(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        CodingError::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+        CodingError::Broken(_) => StatusCode::BAD_REQUEST,
+    };
+    Turned::away(status, "encoding", &error.to_string())
+}
+
 /// The API of a model call. Everything else is a probe or a count, answered here or not at all.
-fn model_call(shared: &Shared, arrival: &Arrival) -> Result<Api, Turned> {
+fn model_call(shared: &Shared, arrival: &Arrival, content: &[u8]) -> Result<Api, Turned> {
     if arrival.headers.contains_key(header::UPGRADE) {
         return Err(Turned::probe(StatusCode::UPGRADE_REQUIRED, "no other protocol is spoken here"));
     }
     if let Some(field) = counting_field(arrival.method.as_str(), &arrival.path) {
-        let text = String::from_utf8_lossy(&arrival.body);
+        let text = String::from_utf8_lossy(content);
         let canned = counted(field, shared.spec.counter.count(&text));
         return Err(Turned {
             class: RequestClass::TokenCounting,
@@ -195,11 +217,6 @@ fn model_call(shared: &Shared, arrival: &Arrival) -> Result<Api, Turned> {
             ending: None,
         });
     };
-    let encoding = arrival.headers.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok());
-    if encoding.is_some_and(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
-        let message = "a compressed body cannot be measured; switch request compression off in the agent";
-        return Err(Turned::away(StatusCode::UNSUPPORTED_MEDIA_TYPE, "encoding", message));
-    }
     Ok(api)
 }
 
@@ -226,9 +243,17 @@ fn within_turns(
     {
         return Err(Turned::limit(EndingKind::TurnBudget, "turns", f64::from(limit), "turns"));
     }
+    let aside = shared.spec.spending.aside(&read.chat.model, body_tokens);
+    if let Some(limit) = limits.cost_usd.filter(|limit| state.bill.usd + aside >= *limit) {
+        return Err(Turned::limit(EndingKind::CostBudget, "cost-usd", limit, "USD"));
+    }
     if let Some(limit) = limits.total_tokens.filter(|limit| state.tokens + body_tokens > *limit) {
         return Err(Turned::limit(EndingKind::TokenBudget, "total-tokens", limit as f64, "tokens"));
     }
+    if let Some(run) = &shared.spec.spending.run {
+        run.enter(body_tokens, aside).map_err(Turned::run_limit)?;
+    }
+    state.bill.usd += aside;
     state.counts_as_turn(class);
     state.tokens += body_tokens;
     Ok((class, rule))

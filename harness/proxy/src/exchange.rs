@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use bench_core::EndingKind;
+use bench_core::{Ending, EndingKind};
 use bench_wire::{Api, Turn};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Frame, Incoming};
+use hyper::header::CONTENT_ENCODING;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::admission::{Admission, Admitted, OwnAnswer, admit};
 use crate::classify::RequestClass;
+use crate::coding::{CodingError, Decoding};
 use crate::headers;
 use crate::ledger::ChatFacts;
 use crate::reply::{BrokenOff, ReplyBody, error_body, whole};
@@ -30,7 +32,10 @@ pub(crate) struct Arrival {
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
+    /// As it came: what is forwarded and kept.
     pub(crate) body: Bytes,
+    /// With its content codings undone: what is read and counted.
+    pub(crate) content: Result<Bytes, CodingError>,
     pub(crate) state: BodyState,
     pub(crate) started_at: String,
     /// When its last byte had arrived, on the recorder's clock.
@@ -68,11 +73,15 @@ pub(crate) struct Outcome {
     /// Was it given up while the upstream was still silent?
     pub(crate) abandoned: bool,
     pub(crate) bytes: Option<Vec<u8>>,
+    pub(crate) response_type: Option<String>,
+    pub(crate) response_encoding: Option<String>,
     /// Milliseconds since the request's last byte, and the length reached.
     pub(crate) frames: Vec<(f64, u64)>,
     pub(crate) turn: Option<Turn>,
     /// Did it arrive to its end, and could it be read?
     pub(crate) whole: bool,
+    /// Did a readable response end before the turn in it did?
+    pub(crate) cut_short: bool,
     pub(crate) output_tokens: Option<u64>,
     /// What in the stated usage contradicts itself.
     pub(crate) usage_refused: Option<String>,
@@ -80,6 +89,8 @@ pub(crate) struct Outcome {
     pub(crate) steps: Vec<OracleStep>,
     pub(crate) waited: Option<(f64, f64)>,
     pub(crate) fault: Option<String>,
+    /// The answer had begun to pass and broke off: what that means if the agent is never answered whole.
+    pub(crate) broke_off: Option<Ending>,
 }
 
 impl Outcome {
@@ -143,16 +154,28 @@ impl Arrival {
         if state == BodyState::TooLarge {
             body.clear();
         }
+        let body = body.freeze();
+        let content = content(&head.headers, &body, state);
         Self {
             method: head.method,
             path: head.uri.path_and_query().map_or_else(|| head.uri.path().to_owned(), ToString::to_string),
             headers: head.headers,
-            body: body.freeze(),
+            body,
+            content,
             state,
             started_at,
             arrived_ms: shared.now_ms(),
         }
     }
+}
+
+/// The body as the agent meant it.
+fn content(headers: &HeaderMap, body: &Bytes, state: BodyState) -> Result<Bytes, CodingError> {
+    if state != BodyState::Whole {
+        return Ok(body.clone());
+    }
+    let coding = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok());
+    Ok(Decoding::whole(coding, body, BODY_CAP)?.map_or_else(|| body.clone(), Bytes::from))
 }
 
 async fn read_body(incoming: &mut Incoming, body: &mut BytesMut) -> BodyState {
@@ -278,7 +301,14 @@ impl Forwarding {
         outcome.retries = retries;
         outcome.steps = steps;
         outcome.waited = Some((sent_ms, shared.now_ms()));
-        outcome.fault = fault.as_ref().and_then(|fault: &UpstreamFault| fault.ending.detail.clone());
+        let cut = || ended && status.is_success() && outcome.cut_short;
+        // It ended as any other does, and ends so for the agent; only the turn in it is not whole.
+        let unfinished =
+            cut().then(|| UpstreamFault::broken("the response ended before the model's turn did"));
+        let known = fault.as_ref().or(unfinished.as_ref());
+        outcome.fault = known.and_then(|fault| fault.ending.detail.clone());
+        let broke_off = known.filter(|fault| fault.broke_off);
+        outcome.broke_off = broke_off.map(|fault| *fault.ending.clone());
         self.settle(outcome);
         end_stream(&shared, &pieces, last, fault).await;
     }
@@ -307,7 +337,10 @@ async fn end_stream(
         let _ = pieces.send(Ok(frame)).await;
     }
     if let Some(fault) = fault {
-        shared.stop_with(*fault.ending);
+        // After a break the agent may ask again; how often is the recorder's to count.
+        if !fault.broke_off {
+            shared.stop_with(*fault.ending);
+        }
         let _ = pieces.send(Err(BrokenOff)).await;
     }
 }

@@ -51,7 +51,8 @@ impl State {
             (true, ToolsSeen::NotYet) => class == RequestClass::AgentTurn,
             (_, ToolsSeen::Before) => false,
         };
-        let body = Body { request, bytes: &arrival.body, tokens: body_tokens };
+        let body =
+            Body { request, bytes: arrival.content.as_ref().unwrap_or(&arrival.body), tokens: body_tokens };
         let first = may_be_first.then(|| first_request(counter, body, chat));
         let new_tools = tool_sizes(counter, chat, |key| self.offered.insert(key));
         if self.tools_seen == ToolsSeen::Before && !new_tools.is_empty() {

@@ -6,6 +6,7 @@
 
 mod admission;
 mod classify;
+mod coding;
 mod exchange;
 mod facts;
 mod headers;
@@ -15,6 +16,7 @@ mod recording;
 mod reply;
 mod server;
 mod shared;
+mod spending;
 mod tape;
 mod trace;
 pub mod upstream;
@@ -22,10 +24,13 @@ pub mod upstream;
 /// Tokenizers, for those who may not depend on `bench-tokens` themselves.
 pub use bench_tokens::{Counter, NAMES as TOKENIZERS, UnknownTokenizer};
 pub use classify::RequestClass;
+pub use coding::{CodingError, Decoding};
 pub use recorder::{Recorder, RecorderError, RecorderSpec, RequestLimits, tokenizer_identity};
 pub use recording::{Recording, Totals};
+pub use spending::{RunBudget, Spending, Spent};
 pub use upstream::oracle::{OracleBook, OracleScript, OracleUpstream};
 pub use upstream::{
-    BoxFuture, OpenaiChatUpstream, Preflight, RetryPolicy, Upstream, UpstreamBody, UpstreamError,
-    UpstreamFault, UpstreamRequest, UpstreamResponse,
+    BoxFuture, EndpointSpec, EndpointUpstream, Preflight, ReplayError, ReplayUpstream, RetryPolicy, RoadRule,
+    Timeouts, Upstream, UpstreamBody, UpstreamError, UpstreamFault, UpstreamRequest, UpstreamResponse,
+    VOLATILE_PATTERNS,
 };

@@ -15,6 +15,7 @@ use crate::ledger::{LedgerContext, compile, late_classes, models};
 use crate::recording::Recording;
 use crate::server::serve;
 use crate::shared::{Kept, Shared};
+use crate::spending::Spending;
 use crate::upstream::Upstream;
 
 /// What a recorder needs to know.
@@ -28,6 +29,8 @@ pub struct RecorderSpec {
     pub credential: String,
     /// Caps.
     pub limits: RequestLimits,
+    /// Prices, and what the whole run may spend.
+    pub spending: Spending,
     /// Who answers.
     pub upstream: Arc<dyn Upstream>,
     /// Who counts.
@@ -43,7 +46,7 @@ pub struct RecorderSpec {
 }
 
 /// Caps on what an attempt may ask. `None` = no cap.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RequestLimits {
     /// Turns of the agent's own loop.
     pub turns: Option<u32>,
@@ -51,11 +54,18 @@ pub struct RequestLimits {
     pub requests: Option<u32>,
     /// Input plus output tokens, local count.
     pub total_tokens: Option<u64>,
+    /// US dollars by the price card.
+    pub cost_usd: Option<f64>,
 }
 
 impl From<&Limits> for RequestLimits {
     fn from(limits: &Limits) -> Self {
-        Self { turns: limits.turns, requests: limits.requests, total_tokens: limits.total_tokens }
+        Self {
+            turns: limits.turns,
+            requests: limits.requests,
+            total_tokens: limits.total_tokens,
+            cost_usd: limits.cost_usd,
+        }
     }
 }
 
@@ -163,7 +173,8 @@ fn recording(shared: &Shared, mut kept: Kept) -> Result<Recording, RecorderError
     };
     let ledger = compile(&kept.exchanges, &context);
     let (models_asked, models_answered) = models(&kept.exchanges);
-    let stop = shared.stop.borrow().clone();
+    // An attempt whose last answer broke off was never answered, whatever the agent made of it.
+    let stop = shared.stop.borrow().clone().or(kept.unanswered);
     Ok(Recording {
         stop,
         first_request: ledger.first_request,
@@ -174,6 +185,7 @@ fn recording(shared: &Shared, mut kept: Kept) -> Result<Recording, RecorderError
         tokens: ledger.tokens,
         provider_usage: ledger.provider_usage,
         totals: ledger.totals,
+        cost_usd: kept.cost_usd,
         upstream_wait_ms: ledger.upstream_wait_ms,
         upstream: UpstreamEvidence {
             kind: spec.upstream.kind().to_owned(),

@@ -27,6 +27,8 @@ pub struct Recording {
     pub provider_usage: Option<Usage>,
     /// Sums.
     pub totals: Totals,
+    /// US dollars by the price card; null when a model is unpriced or an answer did not state its usage.
+    pub cost_usd: Option<f64>,
     /// Milliseconds in which at least one request waited for the upstream.
     pub upstream_wait_ms: f64,
     /// The upstream.

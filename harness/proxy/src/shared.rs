@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bench_core::{Ending, EndingKind, Sha256Hex};
+use bench_core::{Ending, EndingKind, Sha256Hex, Usage};
 use bench_record::{FORMAT_VERSION, RequestRecord, RequestStore, ResponseBytes};
 use memchr::memmem;
 use tokio::sync::watch;
@@ -15,7 +15,11 @@ use crate::exchange::{Arrival, Outcome, Settled};
 use crate::headers;
 use crate::ledger::{Answer, Exchange, Offer, Sent, usage_of, wire_of};
 use crate::recorder::{RecorderError, RecorderSpec};
+use crate::spending::Bill;
 use crate::trace::{Trace, TraceEvent, rounded};
+
+/// Answers that may break off in a row before the attempt ends.
+const BREAKS: u32 = 3;
 
 pub(crate) struct Shared {
     pub(crate) spec: RecorderSpec,
@@ -44,6 +48,10 @@ pub(crate) struct State {
     pub(crate) turns: u32,
     /// Local count of what was asked and answered so far.
     pub(crate) tokens: u64,
+    /// What it has cost so far.
+    pub(crate) bill: Bill,
+    /// Answers that broke off since the last whole one, and the ending that they mean.
+    broken: Option<(u32, Ending)>,
     /// Names of tools offered so far.
     pub(crate) offered: BTreeSet<String>,
     pub(crate) tools_seen: ToolsSeen,
@@ -66,6 +74,10 @@ pub(crate) struct Kept {
     pub(crate) statuses: BTreeMap<String, u32>,
     pub(crate) fingerprint: Option<String>,
     pub(crate) fault: Option<String>,
+    /// The ending of an attempt whose last answer broke off.
+    pub(crate) unanswered: Option<Ending>,
+    /// Null = unknown.
+    pub(crate) cost_usd: Option<f64>,
 }
 
 impl Shared {
@@ -140,12 +152,35 @@ impl Shared {
     pub(crate) fn settle(&self, arrival: Arrival, settled: Settled, outcome: Outcome) {
         let record = self.record(&arrival, &settled, &outcome);
         let mut state = self.state();
-        let record = RequestRecord { retry_of: state.repeats(&settled, &record), ..record };
+        let record = RequestRecord { retry_of: state.repeats(&settled, &record, &outcome), ..record };
+        self.bill(&mut state, &settled, &outcome, record.usage.as_ref());
         state.settle(self.now_ms(), &record, arrival.body, outcome, settled);
+        if let Some(ending) = state.given_up() {
+            drop(state);
+            return self.stop_with(ending);
+        }
         if let Some(failure) = &state.failure {
             let ending = Ending::because(EndingKind::HarnessFault, failure.to_string());
             drop(state);
             self.stop_with(ending);
+        }
+    }
+
+    /// Replaces what was put aside for a request by what it cost.
+    fn bill(&self, state: &mut State, settled: &Settled, outcome: &Outcome, usage: Option<&Usage>) {
+        let Some(chat) = &settled.chat else { return };
+        let spending = &self.spec.spending;
+        let output = outcome.output_tokens.unwrap_or(0);
+        let aside = spending.aside(&chat.model, chat.body_tokens);
+        let stated = usage.and_then(|usage| spending.cost(&chat.model, usage));
+        let cost = stated.unwrap_or_else(|| spending.estimate(&chat.model, chat.body_tokens, output));
+        let is_answered = outcome.status.is_some_and(|status| status < 400) && outcome.answered;
+        state.bill.complete &= stated.is_some() || !is_answered && !outcome.abandoned;
+        // A refused request costs nothing.
+        let more = if is_answered || outcome.abandoned { cost - aside } else { -aside };
+        state.bill.usd += more;
+        if let Some(run) = &spending.run {
+            run.settle(output, more);
         }
     }
 
@@ -171,6 +206,8 @@ impl Shared {
             body_tokens: settled.body_tokens,
             encoding: encoding.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
             response_sha256: outcome.bytes.as_ref().map(Sha256Hex::of),
+            response_type: outcome.response_type.clone(),
+            response_encoding: outcome.response_encoding.clone(),
             usage: usage.as_ref().map(usage_of),
             response_tokens: outcome.output_tokens,
             retry_of: None,
@@ -189,6 +226,8 @@ impl Shared {
             statuses: std::mem::take(&mut state.statuses),
             fingerprint: state.fingerprint.take(),
             fault: state.fault.take(),
+            unanswered: state.broken.take().map(|(_, ending)| ending),
+            cost_usd: state.cost_usd(&self.spec),
         })
     }
 }
@@ -207,6 +246,8 @@ impl State {
             requests: 0,
             turns: 0,
             tokens: 0,
+            bill: Bill::default(),
+            broken: None,
             offered: BTreeSet::new(),
             tools_seen: ToolsSeen::NotYet,
             offer: None,
@@ -225,13 +266,33 @@ impl State {
     }
 
     /// The earlier request that this one repeats: the same body again, right after it failed.
-    fn repeats(&mut self, settled: &Settled, record: &RequestRecord) -> Option<u32> {
+    fn repeats(&mut self, settled: &Settled, record: &RequestRecord, outcome: &Outcome) -> Option<u32> {
         settled.chat.as_ref()?;
         let repeated = self.failed.take().filter(|(_, body)| *body == record.body_sha256);
-        if record.status.is_none_or(|status| status >= 400) {
+        if record.status.is_none_or(|status| status >= 400) || outcome.broke_off.is_some() {
             self.failed = Some((record.request, record.body_sha256.clone()));
         }
         repeated.map(|(request, _)| request)
+    }
+
+    /// Too many answers broke off in a row.
+    fn given_up(&self) -> Option<Ending> {
+        self.broken.as_ref().filter(|(times, _)| *times >= BREAKS).map(|(_, ending)| ending.clone())
+    }
+
+    fn cost_usd(&self, spec: &RecorderSpec) -> Option<f64> {
+        let is_priced = !spec.spending.prices.prices.is_empty();
+        // Rounding to the hundred-millionth drops what putting aside and taking back leaves in the last digits.
+        (is_priced && self.bill.complete).then(|| (self.bill.usd * 1e8).round() / 1e8)
+    }
+
+    /// Keeps account of answers that broke off; a whole one starts the count anew.
+    fn count_breaks(&mut self, outcome: &Outcome) {
+        self.broken = match (&outcome.broke_off, self.broken.take()) {
+            (Some(ending), before) => Some((before.map_or(0, |(times, _)| times) + 1, ending.clone())),
+            (None, before) if !outcome.whole => before,
+            (None, _) => None,
+        };
     }
 
     fn settle(
@@ -250,6 +311,9 @@ impl State {
             self.failure.get_or_insert(error.into());
         }
         let from_upstream = settled.chat.is_some();
+        if from_upstream {
+            self.count_breaks(&outcome);
+        }
         for status in outcome.retries.iter().filter_map(|retry| retry.status).chain(outcome.upstream_status) {
             *self.statuses.entry(status.to_string()).or_insert(0) += 1;
         }
@@ -278,8 +342,9 @@ impl State {
     fn trace_outcome(&mut self, ms: f64, record: &RequestRecord, outcome: &Outcome) {
         let request = record.request;
         for retry in &outcome.retries {
-            let (status, reason, wait_ms) = (retry.status, retry.reason.as_str(), rounded(retry.wait_ms));
-            self.trace(ms, &TraceEvent::Retry { request, status, reason, wait_ms });
+            let (status, reason, bytes) = (retry.status, retry.reason.as_str(), retry.bytes);
+            let (took_ms, wait_ms) = (rounded(retry.took_ms), rounded(retry.wait_ms));
+            self.trace(ms, &TraceEvent::Retry { request, status, reason, took_ms, bytes, wait_ms });
         }
         for step in &outcome.steps {
             let (action, tool, substitution) = (&step.action, &step.tool, step.substitution.as_deref());

@@ -3,9 +3,10 @@
 use bench_wire::{Api, ReplyReader, TurnError, WireUsage};
 use bytes::Bytes;
 use hyper::body::Frame;
-use hyper::header::CONTENT_TYPE;
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use hyper::{HeaderMap, StatusCode};
 
+use crate::coding::Decoding;
 use crate::exchange::{BODY_CAP, Outcome};
 use crate::ledger::turn_tokens;
 use crate::shared::Shared;
@@ -17,13 +18,37 @@ pub(crate) struct Tape {
     origin_ms: f64,
     bytes: Vec<u8>,
     frames: Vec<(f64, u64)>,
+    /// Undoes the codings of the response; what passes is never changed.
+    decoding: Option<Decoding>,
+    /// Could everything so far be undone?
+    legible: bool,
+    is_stream: bool,
+    response_type: Option<String>,
+    response_encoding: Option<String>,
     reader: ReplyReader,
 }
 
 impl Tape {
     pub(crate) fn new(api: Api, status: StatusCode, headers: &HeaderMap, origin_ms: f64) -> Self {
-        let reader = ReplyReader::new(api, headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()));
-        Self { status, origin_ms, bytes: Vec::new(), frames: Vec::new(), reader }
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        let reader = ReplyReader::new(api, text(CONTENT_TYPE));
+        let (response_type, response_encoding) =
+            (text(CONTENT_TYPE).map(str::to_owned), text(CONTENT_ENCODING).map(str::to_owned));
+        let is_stream = text(CONTENT_TYPE).is_some_and(|kind| kind.starts_with("text/event-stream"));
+        let decoding = Decoding::of(text(CONTENT_ENCODING), BODY_CAP);
+        let (legible, decoding) = (decoding.is_ok(), decoding.ok().flatten());
+        Self {
+            status,
+            origin_ms,
+            bytes: Vec::new(),
+            frames: Vec::new(),
+            decoding,
+            legible,
+            is_stream,
+            response_type,
+            response_encoding,
+            reader,
+        }
     }
 
     /// Keeps a piece; false when there is no room for it.
@@ -34,16 +59,41 @@ impl Tape {
         }
         self.bytes.extend_from_slice(data);
         self.frames.push((rounded(now_ms - self.origin_ms), self.bytes.len() as u64));
-        if self.status.is_success() {
-            self.reader.feed(data);
+        if self.status.is_success() && self.legible {
+            self.read(data);
         }
         true
     }
 
-    pub(crate) fn outcome(self, shared: &Shared, ended: bool) -> Outcome {
+    fn read(&mut self, data: &[u8]) {
+        let Some(decoding) = &mut self.decoding else { return self.reader.feed(data) };
+        match decoding.feed(data) {
+            Ok(text) => self.reader.feed(&text),
+            // It passes as it came; what it says stays unknown.
+            Err(_) => self.legible = false,
+        }
+    }
+
+    /// The last bytes of a coded response, and whether it was whole.
+    fn read_rest(&mut self) {
+        let Some(decoding) = self.decoding.take() else { return };
+        match decoding.finish() {
+            Ok(text) => self.reader.feed(&text),
+            Err(_) => self.legible = false,
+        }
+    }
+
+    pub(crate) fn outcome(mut self, shared: &Shared, ended: bool) -> Outcome {
+        self.read_rest();
+        let legible = self.legible;
+        let mut cut_short = false;
+        let is_stream = self.is_stream;
         let (turn, readable) = match (self.status.is_success(), self.reader.finish()) {
-            (true, Ok(turn)) => (Some(turn), true),
-            (true, Err(TurnError::Incomplete { turn, .. })) => (Some(*turn), false),
+            (true, Ok(turn)) => (Some(turn), legible),
+            (true, Err(TurnError::Incomplete { turn, .. })) => {
+                cut_short = legible && is_stream;
+                (Some(*turn), false)
+            }
             (true, Err(TurnError::Refused { .. })) => (None, false),
             (false, _) => (None, ended),
         };
@@ -61,9 +111,12 @@ impl Tape {
             answered: true,
             output_tokens: turn.as_ref().map(|turn| turn_tokens(&shared.spec.counter, turn)),
             whole: readable,
+            cut_short,
             turn,
             frames: self.frames,
             bytes: Some(self.bytes),
+            response_type: self.response_type,
+            response_encoding: self.response_encoding,
             ..Outcome::default()
         }
     }

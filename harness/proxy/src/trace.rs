@@ -35,7 +35,7 @@ pub(crate) enum TraceEvent<'a> {
     /// New tools were offered after the first request.
     Load { request: u32, group: Option<&'a str>, tools: &'a [String] },
     /// A try of the recorder failed and was made again.
-    Retry { request: u32, status: Option<u16>, reason: &'a str, wait_ms: f64 },
+    Retry { request: u32, status: Option<u16>, reason: &'a str, took_ms: f64, bytes: u64, wait_ms: f64 },
     /// The oracle played an action.
     OracleStep { request: u32, step: u32, action: &'a str, tool: &'a str, substitution: Option<&'a str> },
     /// The model called a tool.

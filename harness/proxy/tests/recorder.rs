@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bench_core::EndingKind;
-use bench_proxy::{OpenaiChatUpstream, RequestLimits, RetryPolicy, UpstreamError};
+use bench_proxy::{EndpointUpstream, RequestLimits, RetryPolicy, UpstreamError};
 use bench_wire::WireUsage;
 use bench_wire::chat::MessageOut;
 use bytes::Bytes;
@@ -30,7 +30,7 @@ async fn stage(provider: &Provider) -> Stage {
 }
 
 async fn limited(provider: &Provider, limits: RequestLimits) -> Stage {
-    let upstream = OpenaiChatUpstream::new(&provider.base, Some(KEY.into()), AT_ONCE).unwrap();
+    let upstream = EndpointUpstream::new(&provider.base, Some(KEY.into()), AT_ONCE).unwrap();
     Stage::upstream(Arc::new(upstream), |spec| spec.limits = limits).await
 }
 
@@ -132,10 +132,13 @@ async fn the_first_piece_passes_before_the_last_is_sent() {
     let stage = stage(&provider).await;
     let agent = stage.agent(&["bash"]);
     let frames = bench_wire::chat::write_stream(&final_turn(), bench_wire::chat::StreamUsage::Included);
-    let response = agent.client.request(agent.request(agent.out.to_bytes())).await.unwrap();
-    let mut body = response.into_body();
+    let asked = agent.client.request(agent.request(agent.out.to_bytes()));
+    let (response, sent) = tokio::join!(asked, sender.send(Ok(Bytes::from(frames[0].clone()))));
+    sent.unwrap();
+    let mut body = response.unwrap().into_body();
+    assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), frames[0]);
     // Each piece is sent only when the one before has reached the agent.
-    for frame in &frames {
+    for frame in &frames[1..] {
         sender.send(Ok(Bytes::from(frame.clone()))).await.unwrap();
         let passed = body.frame().await.unwrap().unwrap().into_data().unwrap();
         assert_eq!(passed, frame);
@@ -174,7 +177,7 @@ proptest! {
             assert_eq!((&got.body[..], got.path.as_str(), got.method.as_str()), (&body[..], "/api/v1/chat/completions?a=b%20c", "POST"));
             let twice: Vec<_> = got.headers.get_all("x-twice").iter().map(|v| v.to_str().unwrap().to_owned()).collect();
             assert_eq!(twice, [value.clone(), "second".to_owned()]);
-            assert_eq!(got.headers["accept-encoding"], "identity");
+            assert_eq!(got.headers["accept-encoding"], "gzip");
             assert!(got.headers.get("x-api-key").is_none());
             let (recording, index, _dir) = stage.finish().await;
             assert_eq!(index.body(1).unwrap(), body);
@@ -225,7 +228,8 @@ async fn probes_are_answered_from_the_table_and_cost_nothing() {
     let upgrade =
         ask("GET", "/chat/completions").header("connection", "upgrade").header("upgrade", "websocket");
     assert_eq!(send(&client, upgrade.body(empty()).unwrap()).await.0, 426);
-    let zipped = ask("POST", "/chat/completions").header("content-encoding", "zstd").body(empty()).unwrap();
+    let zipped =
+        ask("POST", "/chat/completions").header("content-encoding", "compress").body(empty()).unwrap();
     assert_eq!(send(&client, zipped).await.0, 415);
     assert_eq!(send(&client, ask("POST", "/chat/completions").body(empty()).unwrap()).await.0, 400);
     assert!(provider.got().is_empty());
@@ -237,7 +241,8 @@ async fn probes_are_answered_from_the_table_and_cost_nothing() {
 
 #[tokio::test]
 async fn budgets_are_checked_before_a_request_is_let_through() {
-    let case = |turns, requests, total_tokens| RequestLimits { turns, requests, total_tokens };
+    let case =
+        |turns, requests, total_tokens| RequestLimits { turns, requests, total_tokens, cost_usd: None };
     let cases = [
         (case(Some(2), None, None), EndingKind::TurnBudget, "turns", 2.0),
         (case(None, Some(2), None), EndingKind::RequestBudget, "requests", 2.0),
@@ -348,8 +353,8 @@ async fn a_response_that_breaks_off_breaks_off_for_the_agent_too() {
     body.frame().await.unwrap().unwrap();
     sender.send(Err(std::io::Error::other("gone"))).await.unwrap();
     assert!(body.collect().await.is_err());
-    assert_eq!(stage.recorder.stopped().await.kind, EndingKind::UpstreamFault);
     let (recording, _, _dir) = stage.finish().await;
+    assert_eq!(recording.stop.unwrap().kind, EndingKind::UpstreamFault, "it was never answered whole");
     assert_eq!(recording.tokens.completeness, "lower_bound");
     assert!(recording.totals.output_tokens.unwrap() > 0, "what had arrived is counted");
 }
@@ -451,7 +456,7 @@ async fn an_agent_without_tools_has_a_first_request_too() {
 #[tokio::test]
 async fn a_record_that_cannot_be_kept_stops_the_run() {
     let provider = Provider::start(|_, _| plain(&final_turn())).await;
-    let upstream = Arc::new(OpenaiChatUpstream::new(&provider.base, None, AT_ONCE).unwrap());
+    let upstream = Arc::new(EndpointUpstream::new(&provider.base, None, AT_ONCE).unwrap());
     let dir = tempfile::tempdir().unwrap();
     let gone = dir.path().join("file");
     std::fs::write(&gone, "").unwrap();
@@ -463,11 +468,11 @@ async fn a_record_that_cannot_be_kept_stops_the_run() {
 #[tokio::test]
 async fn the_preflight_names_url_and_remedy() {
     let provider = Provider::start(|_, _| pieces(404, "text/plain", vec![])).await;
-    let there = OpenaiChatUpstream::new(&provider.base, None, AT_ONCE).unwrap();
+    let there = EndpointUpstream::new(&provider.base, None, AT_ONCE).unwrap();
     assert_eq!(there.preflight().await.unwrap().status, 404, "any answer proves that somebody is there");
     assert!(provider.got()[0].headers.get("authorization").is_none());
     let free = loopback().local_addr().unwrap();
-    let nobody = OpenaiChatUpstream::new(&format!("http://{free}/v1"), None, AT_ONCE).unwrap();
+    let nobody = EndpointUpstream::new(&format!("http://{free}/v1"), None, AT_ONCE).unwrap();
     let error = nobody.preflight().await.unwrap_err();
     assert!(matches!(&error, UpstreamError::Unreachable { tries: 3, .. }));
     let text = error.to_string();
@@ -480,7 +485,7 @@ async fn the_preflight_names_url_and_remedy() {
 #[tokio::test]
 async fn a_full_disk_ends_the_attempt_and_the_run() {
     let provider = Provider::start(|_, _| plain(&final_turn())).await;
-    let upstream = Arc::new(OpenaiChatUpstream::new(&provider.base, None, AT_ONCE).unwrap());
+    let upstream = Arc::new(EndpointUpstream::new(&provider.base, None, AT_ONCE).unwrap());
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("requests")).unwrap();
     std::os::unix::fs::symlink("/dev/full", dir.path().join("requests/index.jsonl")).unwrap();

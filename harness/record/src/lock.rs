@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use bench_core::experiment::{Arm, Contrast, Limits, ModelSettings, Profile, Rules, Upstream};
+use bench_core::experiment::{Arm, Contrast, Limits, ModelSettings, Profile, Rules, RunLimits, Upstream};
 use bench_core::ledger::TokenizerIdentity;
 use bench_core::metric::MetricNature;
 use bench_core::{AgentId, ArmId, GateRule, IsolationLevel, Sha256Hex, SuiteId, SurfaceId, TaskId};
@@ -49,6 +49,10 @@ pub struct Lock {
     pub schedule_sha256: Sha256Hex,
     /// Caps per attempt.
     pub limits: Limits,
+    /// Caps on the whole run; outside the hash, since they decide no cell's outcome.
+    pub run_limits: RunLimits,
+    /// Digest of the price card; null = nothing is priced.
+    pub price_card_sha256: Option<Sha256Hex>,
     /// Who answers.
     pub upstream: Upstream,
     /// Who counts.
@@ -182,7 +186,7 @@ impl ArmLock {
 
 impl Lock {
     /// Fields that do not decide an outcome or are known only on one machine: outside the pre-registration hash.
-    const OUTSIDE_HASH: [&str; 4] = ["rules_sha256", "harness", "kernel", "experiment_sha256"];
+    const OUTSIDE_HASH: [&str; 5] = ["rules_sha256", "harness", "kernel", "experiment_sha256", "run_limits"];
 
     /// Computes [`Lock::rules_sha256`] from the rest.
     pub fn seal(mut self) -> Self {

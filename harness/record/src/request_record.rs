@@ -44,6 +44,12 @@ pub struct RequestRecord {
     pub encoding: Option<String>,
     /// Digest of the response body; null when none arrived.
     pub response_sha256: Option<Sha256Hex>,
+    /// Content-Type of the response; null when there was none.
+    #[serde(default)]
+    pub response_type: Option<String>,
+    /// Content-Encoding of the response; null = identity.
+    #[serde(default)]
+    pub response_encoding: Option<String>,
     /// What the provider said.
     pub usage: Option<Usage>,
     /// Local count of the response's content; null when it could not be read.

@@ -328,6 +328,8 @@ mod tests {
             body_tokens: None,
             encoding: None,
             response_sha256: response.map(Sha256Hex::of),
+            response_type: None,
+            response_encoding: None,
             usage: None,
             response_tokens: None,
             retry_of: None,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bench_core::{ArmId, Cell, Clock, Sha256Hex};
 use bench_isolation::{Launcher, Slots};
-use bench_proxy::{Counter, OracleBook, Upstream};
+use bench_proxy::{Counter, OracleBook, Spending, Upstream};
 use bench_record::RunDir;
 
 use crate::progress::Events;
@@ -35,6 +35,8 @@ pub struct Harness {
     pub upstream: Arc<dyn Upstream>,
     /// Plans that the oracle plays, by credential; empty under other upstreams.
     pub oracle: Arc<OracleBook>,
+    /// Prices, and what the whole run may spend.
+    pub spending: Spending,
     /// Who counts tokens.
     pub counter: Arc<Counter>,
     /// Time.

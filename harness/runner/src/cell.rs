@@ -40,6 +40,7 @@ pub async fn attempt(
         reference,
         arm: &plan.arms[&ticket.cell.arm],
         dir: harness.run_dir.attempt(&ticket.cell, ticket.attempt),
+        only: None,
     };
     stage.play(stop).await
 }
@@ -53,6 +54,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) reference: &'a Arc<bench_core::Plan>,
     pub(crate) arm: &'a ReadyArm,
     pub(crate) dir: PathBuf,
+    /// Caps of a mere probe, in place of the experiment's; what a probe leaves is not verified.
+    pub(crate) only: Option<RequestLimits>,
 }
 
 impl Stage<'_> {
@@ -63,7 +66,7 @@ impl Stage<'_> {
             Err(ending) => findings.ending = Some(*ending),
             Ok((mut slot, workspace)) => {
                 self.run_agent(&workspace, stop, &mut findings).await?;
-                if findings.calls_for_verdict() {
+                if self.only.is_none() && findings.calls_for_verdict() {
                     self.judge(&mut slot, workspace, &mut findings).await?;
                 }
                 self.read_evidence(&mut findings);
@@ -194,20 +197,22 @@ impl Stage<'_> {
                     lexicon: resolved.lexicon.clone(),
                     profile: self.arm.arm.profile.clone(),
                     seed: experiment.seed,
-                    workspace: workspace.seen(self.harness.launcher.level()).root.to_string_lossy().into_owned(),
+                    workspace: workspace
+                        .seen(self.harness.launcher.level())
+                        .root
+                        .to_string_lossy()
+                        .into_owned(),
                     cell: self.ticket.cell.id(),
                 },
             );
         }
+        self.harness.upstream.enter(&self.credential(), &self.ticket.cell);
         let spec = RecorderSpec {
             dir: self.dir.clone(),
             wire: resolved.wire,
             credential: self.credential(),
-            limits: RequestLimits {
-                turns: experiment.limits.turns,
-                requests: experiment.limits.requests,
-                total_tokens: experiment.limits.total_tokens,
-            },
+            limits: self.only.unwrap_or_else(|| RequestLimits::from(&experiment.limits)),
+            spending: self.harness.spending.clone(),
             upstream: self.harness.upstream.clone(),
             counter: self.harness.counter.clone(),
             canaries: vec![self.task.canary.clone()],

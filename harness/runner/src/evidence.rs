@@ -124,7 +124,7 @@ fn take_recording(record: &mut CellRecord, recording: Recording) {
         retries: Some(totals.retries),
         surface_changes: Some(totals.surface_changes),
         wall_ms,
-        cost_usd: None,
+        cost_usd: recording.cost_usd,
     };
     record.upstream_wait_ms = Some(recording.upstream_wait_ms);
     record.tokens = recording.tokens;
@@ -234,7 +234,7 @@ fn blank_record(plan: &RunPlan, harness: &Harness, ticket: &Ticket) -> CellRecor
             tokenizer: plan.site.tokenizer.clone(),
         },
         provider_usage: None,
-        price_card_sha256: None,
+        price_card_sha256: plan.lock.price_card_sha256.clone(),
         first_request: None,
         tools: Vec::new(),
         turns_series: Vec::new(),

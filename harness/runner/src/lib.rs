@@ -5,6 +5,8 @@
 
 mod access;
 pub mod attempt;
+mod breaker;
+mod canary;
 pub mod cell;
 pub mod evidence;
 mod patch;
@@ -15,13 +17,16 @@ mod suite_check;
 mod surface_probe;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use bench_core::{Block, Cell, Ending, EndingKind, Rerun, RunEvent};
+use bench_core::{Block, Cell, Ending, EndingKind, LimitHit, Rerun, RunEvent};
 use bench_record::{CellRecord, Journal, JournalError};
 use tokio::sync::Mutex;
 
+use crate::breaker::Breaker;
+
 pub use crate::attempt::{AttemptError, Harness, Ticket};
+pub use crate::canary::{CanaryFinding, canary};
 pub use crate::prepare::{PrepareError, ReadyArm, RunPlan, Site, prepare};
 pub use crate::progress::Events;
 pub use crate::resume::{Progress, RepeatRule, salvage};
@@ -43,12 +48,19 @@ pub enum RunError {
 }
 
 /// How a run's loop ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum RunEnd {
     /// Every cell is settled.
     Complete,
     /// Somebody asked it to stop.
     Stopped,
+    /// The upstream failed attempt after attempt: nothing further was started.
+    UpstreamDown {
+        /// Why the last of them failed.
+        detail: String,
+    },
+    /// A cap on the whole run was reached: nothing further was started.
+    LimitReached(LimitHit),
 }
 
 /// The wish to stop, set from outside: first no further cell starts, then the cells in flight are killed.
@@ -104,6 +116,10 @@ pub struct Run {
 pub async fn run(run: Run) -> Result<RunEnd, RunError> {
     let Run { plan, harness, progress, journal, stop, jobs } = run;
     let journal = Arc::new(Mutex::new(journal));
+    let breaker = Arc::new(Breaker::default());
+    let limits = harness.spending.run.clone();
+    let left = Arc::new(AtomicBool::new(false));
+    let reached = || limits.as_ref().and_then(|run| run.reached());
     let mut workers = tokio::task::JoinSet::new();
     let mut outcome = Ok(());
     for block in plan.schedule.blocks.clone() {
@@ -111,7 +127,8 @@ pub async fn run(run: Run) -> Result<RunEnd, RunError> {
         while workers.len() >= jobs.max(1) && outcome.is_ok() {
             outcome = joined(workers.join_next().await);
         }
-        if outcome.is_err() || stop.is_raised() {
+        if outcome.is_err() || stop.is_raised() || breaker.is_open() || reached().is_some() {
+            left.store(true, Ordering::SeqCst);
             break;
         }
         let worker = BlockWorker {
@@ -119,6 +136,8 @@ pub async fn run(run: Run) -> Result<RunEnd, RunError> {
             harness: harness.clone(),
             journal: journal.clone(),
             stop: stop.clone(),
+            breaker: breaker.clone(),
+            left: left.clone(),
             block,
         };
         workers.spawn(async move { worker.run(state).await });
@@ -128,7 +147,12 @@ pub async fn run(run: Run) -> Result<RunEnd, RunError> {
         outcome = outcome.and(result);
     }
     outcome?;
-    Ok(if stop.is_raised() { RunEnd::Stopped } else { RunEnd::Complete })
+    Ok(match (breaker.why(), left.load(Ordering::SeqCst).then(reached).flatten()) {
+        (Some(detail), _) => RunEnd::UpstreamDown { detail },
+        (None, Some(hit)) => RunEnd::LimitReached(hit),
+        (None, None) if stop.is_raised() => RunEnd::Stopped,
+        (None, None) => RunEnd::Complete,
+    })
 }
 
 fn joined(result: Option<Result<Result<(), RunError>, tokio::task::JoinError>>) -> Result<(), RunError> {
@@ -159,6 +183,9 @@ struct BlockWorker {
     harness: Arc<Harness>,
     journal: Arc<Mutex<Journal>>,
     stop: Arc<StopWish>,
+    breaker: Arc<Breaker>,
+    /// Set when something of the schedule is left undone.
+    left: Arc<AtomicBool>,
     block: Block,
 }
 
@@ -182,7 +209,9 @@ impl BlockWorker {
     async fn round(&self, state: &mut BlockState) -> Result<RoundEnd, RunError> {
         let may_repeat = state.failed_rounds < self.plan.experiment.rules.max_reruns_per_block;
         for cell in self.block.cells().filter(|cell| !state.settled.contains(&cell.arm)).collect::<Vec<_>>() {
-            if self.stop.is_raised() {
+            let spent = self.harness.spending.run.as_ref().is_some_and(|run| run.reached().is_some());
+            if self.stop.is_raised() || self.breaker.is_open() || spent {
+                self.left.store(true, Ordering::SeqCst);
                 return Ok(RoundEnd::Stopped);
             }
             let attempts = state.attempts.entry(cell.arm.clone()).or_default();
@@ -196,7 +225,9 @@ impl BlockWorker {
             };
             let record = self.settle(&ticket).await?;
             let ending = record.ending;
-            if ending.kind == EndingKind::Interrupted {
+            self.breaker.note(&ending);
+            if ending.kind == EndingKind::Interrupted || self.breaker.is_open() {
+                self.left.store(true, Ordering::SeqCst);
                 return Ok(RoundEnd::Stopped);
             }
             if may_repeat && repeats_block(&ending) {

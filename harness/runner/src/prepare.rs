@@ -195,7 +195,7 @@ fn lock_of(
         .collect();
     let oracle = match &experiment.upstream {
         Upstream::Oracle => Some(oracle_lock(arms)),
-        Upstream::OpenaiChat { .. } => None,
+        Upstream::Endpoint(_) | Upstream::Replay { .. } => None,
     };
     Lock {
         format_version: FORMAT_VERSION,
@@ -218,6 +218,8 @@ fn lock_of(
         repeats: experiment.repeats,
         schedule_sha256: facts.schedule.sha256(),
         limits: experiment.limits.clone(),
+        run_limits: experiment.run_limits.clone(),
+        price_card_sha256: experiment.prices.sha256(),
         upstream: experiment.upstream.clone(),
         tokenizer: site.tokenizer.clone(),
         isolation: IsolationLock { minimum: experiment.min_isolation, level: site.level },
@@ -272,7 +274,7 @@ impl RunPlan {
     pub fn uses_oracle(&self) -> bool {
         match self.experiment.upstream {
             Upstream::Oracle => true,
-            Upstream::OpenaiChat { .. } => false,
+            Upstream::Endpoint(_) | Upstream::Replay { .. } => false,
         }
     }
 }

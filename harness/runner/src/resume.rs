@@ -7,6 +7,7 @@ use bench_core::{Block, Cell, Rerun};
 use bench_record::CellRecord;
 
 use crate::BlockState;
+use crate::breaker::outages;
 use crate::prepare::RunPlan;
 
 /// What the journal says was done before.
@@ -42,19 +43,23 @@ struct RecordGist {
     attempt: u32,
     settles: bool,
     repeats_block: bool,
+    /// Did it fail in an outage of the upstream, which is no failure of its block?
+    in_outage: bool,
 }
 
 impl Progress {
     /// Reads it off the records of a journal.
     pub fn of(records: &[CellRecord]) -> Self {
         let mut by_block: BTreeMap<String, Vec<RecordGist>> = BTreeMap::new();
-        for record in records {
+        let endings: Vec<_> = records.iter().map(|record| record.ending.kind).collect();
+        for (record, in_outage) in records.iter().zip(outages(&endings)) {
             by_block.entry(record.block.clone()).or_default().push(RecordGist {
                 arm: record.arm.clone(),
                 round: record.round,
                 attempt: record.attempt,
                 settles: record.settles(),
                 repeats_block: record.ending.disposition().rerun == Rerun::BlockOnce && record.settles(),
+                in_outage,
             });
         }
         Self { records: by_block }
@@ -80,7 +85,8 @@ impl Progress {
         };
         let last_round = records.iter().map(|r| r.round).max().unwrap_or(1);
         let failed = |round: u32| records.iter().any(|r| r.round == round && r.repeats_block);
-        let failed_rounds = (1..=last_round).filter(|&round| failed(round)).count() as u32;
+        let spends = |round: u32| records.iter().any(|r| r.round == round && r.repeats_block && !r.in_outage);
+        let failed_rounds = (1..=last_round).filter(|&round| spends(round)).count() as u32;
         let mut attempts = BTreeMap::new();
         for record in records {
             let highest = attempts.entry(record.arm.clone()).or_insert(0);
@@ -149,6 +155,7 @@ mod tests {
     enum Was {
         Settled,
         Failed,
+        Outage,
         Cut,
     }
 
@@ -167,7 +174,8 @@ mod tests {
             round,
             attempt,
             settles: !matches!(was, Was::Cut),
-            repeats_block: matches!(was, Was::Failed),
+            repeats_block: matches!(was, Was::Failed | Was::Outage),
+            in_outage: matches!(was, Was::Outage),
         });
         Progress { records: BTreeMap::from([("t/r01".to_owned(), gists.collect())]) }
     }
@@ -205,5 +213,12 @@ mod tests {
         assert_eq!((state.round, state.failed_rounds, state.settled), (2, 2, vec![arm("a")]));
         let all = progress(&[("a", 1, 1, Was::Failed), ("a", 2, 2, Was::Failed), ("b", 2, 1, Was::Settled)]);
         assert_eq!(all.open_block(ORACLE, &block()), None);
+    }
+
+    #[test]
+    fn an_outage_repeats_a_block_and_spends_none_of_its_chances() {
+        let before = progress(&[("a", 1, 1, Was::Outage), ("a", 2, 2, Was::Outage)]);
+        let state = before.open_block(MODEL, &block()).unwrap();
+        assert_eq!((state.round, state.failed_rounds, state.settled.len()), (3, 0, 0));
     }
 }

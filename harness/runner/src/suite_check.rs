@@ -91,7 +91,8 @@ async fn played(
         block_split: false,
     };
     let dir = harness.run_dir.attempt(&ticket.cell, ticket.attempt);
-    let stage = Stage { plan, harness, ticket: &ticket, task, reference, arm: &plan.arms[arm], dir };
+    let stage =
+        Stage { plan, harness, ticket: &ticket, task, reference, arm: &plan.arms[arm], dir, only: None };
     match stage.play(&StopWish::default()).await {
         Err(error) => TaskCheck { what: what.to_owned(), holds: false, found: error.to_string() },
         Ok(record) => {

@@ -37,8 +37,16 @@ pub async fn probe_surface(
     let cell = Cell { task: task.id.clone(), repeat: 1, arm: arm.clone(), position: 1 };
     let ticket = Ticket { cell, attempt: 1, round: 1, order: vec![arm.clone()], block_split: false };
     let dir = harness.run_dir.attempt(&ticket.cell, 1);
-    let stage =
-        Stage { plan, harness, ticket: &ticket, task, reference: &reference, arm: &plan.arms[arm], dir };
+    let stage = Stage {
+        plan,
+        harness,
+        ticket: &ticket,
+        task,
+        reference: &reference,
+        arm: &plan.arms[arm],
+        dir,
+        only: None,
+    };
     let record = stage.play(&StopWish::default()).await?;
     let others = others(&harness.run_dir.root().join(&record.dir));
     let detail = record.ending.detail.map(|d| format!(": {d}")).unwrap_or_default();

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bench_core::RunEvent;
-use bench_record::{HeldLock, Journal, Lock, RunDir};
-use bench_runner::{Harness, Progress, Run, RunEnd, StopWish, Ticket, salvage};
+use bench_proxy::{RunBudget, Spent};
+use bench_record::{CellRecord, HeldLock, Journal, Lock, RunDir};
+use bench_runner::{Harness, Progress, Run, RunEnd, RunPlan, StopWish, Ticket, salvage};
 
 use crate::commands::report::{self, Shown};
-use crate::exit::{Exit, Failure, OrExit};
+use crate::exit::{Exit, Failure, OrExit, fail};
 use crate::means::{Means, require_isolation, runtime};
 use crate::options::RunOptions;
 use crate::place::{self, Place};
@@ -34,14 +35,27 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
     let events = progress::listeners(options.quiet, options.events.as_deref())?;
     let end = runtime()?.block_on(async {
         let harness = means.attach(&source, run_dir.clone(), events).await?;
-        go(source, harness, options.jobs.into()).await
+        go(source, harness, options).await
     })?;
     note_tools(&run_dir)?;
     let exit = report::show_run(run_dir.root(), Shown::Table, options.inconclusive_as)?;
-    Ok(match end {
-        RunEnd::Complete => exit,
-        RunEnd::Stopped => Exit::Interrupted,
-    })
+    match end {
+        RunEnd::Complete => Ok(exit),
+        RunEnd::Stopped => Ok(Exit::Interrupted),
+        RunEnd::UpstreamDown { detail } => fail(
+            Exit::Environment,
+            format!(
+                "the upstream failed several attempts in a row ({detail}); nothing further was started, and the same command goes on once it answers"
+            ),
+        ),
+        RunEnd::LimitReached(hit) => fail(
+            Exit::Environment,
+            format!(
+                "the limit of {} {} for the whole run (`{}`) is reached; raise it and the same command goes on",
+                hit.value, hit.unit, hit.name
+            ),
+        ),
+    }
 }
 
 /// Experiment file and lock, before the first cell.
@@ -74,11 +88,14 @@ fn note_tools(run_dir: &RunDir) -> Result<(), Failure> {
     Lock::note_tools(&run_dir.lock(), &seen).or_exit(Exit::Environment)
 }
 
-async fn go(source: Source, harness: Harness, jobs: usize) -> Result<RunEnd, Failure> {
+async fn go(source: Source, mut harness: Harness, options: &RunOptions) -> Result<RunEnd, Failure> {
     let plan = Arc::new(source.plan);
-    let harness = Arc::new(harness);
     let (mut journal, mut records, _) =
         Journal::open(&harness.run_dir.journal()).or_exit(Exit::Environment)?;
+    let before = spent_before(&records);
+    let limits = plan.experiment.run_limits.clone();
+    harness.spending.run = Some(Arc::new(RunBudget::new(limits, before, harness.clock.clone())));
+    let harness = Arc::new(harness);
     for (cell, attempt) in salvage(&plan, harness.run_dir.root(), &records) {
         let order = plan.schedule.blocks.iter().find(|b| b.task == cell.task && b.repeat == cell.repeat);
         let ticket = Ticket {
@@ -92,6 +109,11 @@ async fn go(source: Source, harness: Harness, jobs: usize) -> Result<RunEnd, Fai
         journal.append(&record).or_exit(Exit::Environment)?;
         records.push(record);
     }
+    let stop = Arc::new(StopWish::default());
+    tokio::spawn(listen_for_interrupts(stop.clone()));
+    if !options.no_canary {
+        send_canary(&plan, &harness, &stop).await?;
+    }
     let progress = Progress::of(&records);
     let run = harness.run_dir.root().display().to_string();
     harness.events.emit(&RunEvent::RunStarted {
@@ -99,13 +121,34 @@ async fn go(source: Source, harness: Harness, jobs: usize) -> Result<RunEnd, Fai
         cells: plan.schedule.len() as u32,
         settled: progress.settled_cells(&plan),
     });
-    let stop = Arc::new(StopWish::default());
-    tokio::spawn(listen_for_interrupts(stop.clone()));
+    let jobs = options.jobs.into();
     let end = bench_runner::run(Run { plan, harness: harness.clone(), progress, journal, stop, jobs })
         .await
         .or_exit(Exit::Environment)?;
     harness.events.emit(&RunEvent::RunEnded { run });
     Ok(end)
+}
+
+/// One trivial request per arm, before a real upstream is paid for more.
+async fn send_canary(plan: &RunPlan, harness: &Harness, stop: &StopWish) -> Result<(), Failure> {
+    if plan.experiment.upstream.is_deterministic() {
+        return Ok(());
+    }
+    match bench_runner::canary(plan, harness, stop).await.or_exit(Exit::Environment)? {
+        None => Ok(()),
+        Some(finding) if finding.upstream_failed => fail(Exit::Environment, finding.to_string()),
+        Some(finding) => fail(Exit::Usage, finding.to_string()),
+    }
+}
+
+/// What earlier commands have spent on this run, superseded attempts included.
+fn spent_before(records: &[CellRecord]) -> Spent {
+    let sum = |value: fn(&CellRecord) -> Option<u64>| records.iter().filter_map(value).sum();
+    Spent {
+        requests: sum(|record| record.metrics.requests),
+        tokens: sum(|record| record.metrics.total_tokens),
+        cost_usd: records.iter().filter_map(|record| record.metrics.cost_usd).sum(),
+    }
 }
 
 async fn listen_for_interrupts(stop: Arc<StopWish>) {

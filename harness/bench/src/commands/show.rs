@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use bench_proxy::Decoding;
 use bench_record::{CellRecord, RequestIndex, RunDir, read_journal};
 
 use crate::commands::report::{analyse, json_of};
@@ -9,6 +10,9 @@ use crate::exit::{Exit, Failure, OrExit, fail};
 use crate::front;
 use crate::options::ShowOptions;
 use crate::say;
+
+/// Bytes of a compressed body that are unfolded to be shown.
+const SHOWN: usize = 64 << 20;
 
 /// Shows a run or a cell of it.
 pub(crate) fn show(options: &ShowOptions) -> Result<Exit, Failure> {
@@ -115,6 +119,9 @@ fn show_request(
         say::raw(&bytes);
         return Ok(Exit::Good);
     }
+    let coding = if options.response { &entry.response_encoding } else { &entry.encoding };
+    let unfolded = Decoding::whole(coding.as_deref(), &bytes, SHOWN).ok().flatten();
+    let bytes = unfolded.unwrap_or(bytes);
     let head = serde_json::to_string_pretty(entry).expect("a request record is a JSON value");
     let body = serde_json::from_slice::<serde_json::Value>(&bytes)
         .and_then(|value| serde_json::to_string_pretty(&value))

@@ -7,6 +7,7 @@ use bench_record::RunDir;
 use bench_runner::{Events, Harness, RunPlan, SurfaceProbe, probe_surface};
 use serde_json::{Value, json};
 
+use super::{surface_check, surface_mcp};
 use crate::exit::{Exit, Failure, OrExit, fail};
 use crate::means::{Means, require_isolation, runtime};
 use crate::options::SurfaceOptions;
@@ -15,9 +16,13 @@ use crate::source::{ExperimentText, Source};
 
 /// Shows the first request of each arm.
 pub(crate) fn surface(options: &SurfaceOptions) -> Result<Exit, Failure> {
+    if !options.mcp.is_empty() {
+        return surface_mcp::mcp(&options.mcp, &options.tokenizer, options.json);
+    }
     let source = Source::open(ExperimentText::read(options.file.as_deref())?, &options.places)?;
     require_isolation(&source.plan)?;
-    let arms = chosen(&source.plan, &options.arm)?;
+    let asked = if options.diff.is_empty() { &options.arm } else { &options.diff };
+    let arms = chosen(&source.plan, asked)?;
     let scratch = source.state_dir.join(format!("surface-{}", std::process::id()));
     let run_dir = RunDir::create(&scratch).or_exit(Exit::Usage)?;
     let means = Means::ready(&source, &scratch)?;
@@ -28,6 +33,15 @@ pub(crate) fn surface(options: &SurfaceOptions) -> Result<Exit, Failure> {
     std::fs::remove_dir_all(&scratch).or_exit(Exit::Environment)?;
     let (plan, probes) = (&source.plan, probes?);
     let value = to_json(plan, &probes);
+    if let Some(lock) = &options.check {
+        return surface_check::check(&value, lock, options);
+    }
+    if let Some(file) = &options.against {
+        return surface_check::against(&value, file);
+    }
+    if let [one, other] = options.diff.as_slice() {
+        return surface_check::between(&value, one, other);
+    }
     if options.json {
         say::line(&serde_json::to_string_pretty(&value).expect("a surface is a JSON value"));
     } else {

@@ -156,9 +156,7 @@ fn model(table: &Spanned<ArmFile>, shared: &Shared<'_>, findings: &mut Findings<
             None
         }
         Some(written) => Some(written.get_ref().clone()),
-        None if shared.upstream.is_none_or(|upstream| *upstream == Upstream::Oracle) => {
-            Some(ORACLE_MODEL.to_owned())
-        }
+        None if shared.upstream.is_none_or(Upstream::is_deterministic) => Some(ORACLE_MODEL.to_owned()),
         None => {
             let message =
                 "no model: a real upstream needs one; write `model = \"…\"` here or at the top of the file";
@@ -174,7 +172,7 @@ fn profile(
     findings: &mut Findings<'_>,
 ) -> Option<Profile> {
     let Some(table) = written else { return Some(Profile::default()) };
-    if let Some(upstream) = upstream.filter(|upstream| **upstream != Upstream::Oracle) {
+    if let Some(upstream) = upstream.filter(|upstream| !upstream.is_deterministic()) {
         let message = format!(
             "only the oracle plays by a profile, and the upstream is `{}`: remove the key, or write kind = \"oracle\"",
             upstream.word()

@@ -38,20 +38,30 @@ pub(crate) fn experiment(
     let tokenizer = tokenizer(file, catalogue, findings);
     let recorder_port = recorder_port(file, findings);
     let limits = numbers::limits(file.limits.as_ref(), findings);
+    let run_limits = numbers::run_limits(file.run_limits.as_ref(), findings);
+    let prices = numbers::prices(&file.price, findings);
     let rules = numbers::rules(file.rules.as_ref(), findings);
     let arms = arms::check(file, upstream.as_ref(), catalogue, findings);
     let contrasts = contrasts::check(file, &arms, findings);
     let gates = gates::check(file, &contrasts, upstream.as_ref(), findings);
+    let arms = arms.into_iter().map(|arm| arm.checked).collect::<Option<Vec<_>>>();
+    if let (Some(arms), Some(prices)) = (&arms, &prices) {
+        let of_attempt = file.limits.as_ref().and_then(|limits| limits.cost_usd.as_ref());
+        let of_run = file.run_limits.as_ref().and_then(|limits| limits.cost_usd.as_ref());
+        numbers::priced([of_attempt, of_run], arms, prices, findings);
+    }
     Some(Experiment {
         name: name?,
         seed: file.seed.unwrap_or(1),
         repeats: repeats?,
         suite: suite?,
         tasks: tasks?,
-        arms: arms.into_iter().map(|arm| arm.checked).collect::<Option<Vec<_>>>()?,
+        arms: arms?,
         contrasts: contrasts.into_iter().map(|contrast| contrast.checked).collect::<Option<Vec<_>>>()?,
         gates: gates?,
         limits: limits?,
+        run_limits: run_limits?,
+        prices: prices?,
         upstream: upstream?,
         min_isolation: min_isolation?,
         tokenizer: tokenizer?,

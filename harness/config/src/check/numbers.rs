@@ -1,11 +1,11 @@
 //! Repeats, limits, the numbers of the rules, model settings.
 
 use bench_core::experiment::Rules;
-use bench_core::{Limits, ModelSettings};
+use bench_core::{Arm, Limits, ModelSettings, Price, PriceCard, RunLimits};
 use toml::Spanned;
 
 use crate::error::Findings;
-use crate::file::{LimitsFile, RulesFile, SettingsFile};
+use crate::file::{LimitsFile, PriceFile, RulesFile, RunLimitsFile, SettingsFile};
 
 const DEFAULT_REPEATS: u32 = 2;
 /// The number of a repeat has at most four digits in reports.
@@ -39,6 +39,7 @@ pub(super) fn limits(file: Option<&LimitsFile>, findings: &mut Findings<'_>) -> 
     let turns = cap(file.turns.as_ref(), findings);
     let requests = cap(file.requests.as_ref(), findings);
     let total_tokens = cap(file.total_tokens.as_ref(), findings);
+    let cost_usd = dollars(file.cost_usd.as_ref(), findings);
     let output_bytes = cap(file.output_bytes.as_ref(), findings);
     Some(Limits {
         wall_ms: wall_ms?.unwrap_or(default.wall_ms),
@@ -46,12 +47,78 @@ pub(super) fn limits(file: Option<&LimitsFile>, findings: &mut Findings<'_>) -> 
         turns: turns?.or(default.turns),
         requests: requests?.or(default.requests),
         total_tokens: total_tokens?.or(default.total_tokens),
+        cost_usd: cost_usd?,
         output_bytes: output_bytes?.unwrap_or(default.output_bytes),
     })
 }
 
+/// Caps on the whole run.
+pub(super) fn run_limits(file: Option<&RunLimitsFile>, findings: &mut Findings<'_>) -> Option<RunLimits> {
+    let Some(file) = file else { return Some(RunLimits::default()) };
+    let requests = cap(file.requests.as_ref(), findings);
+    let total_tokens = cap(file.total_tokens.as_ref(), findings);
+    let cost_usd = dollars(file.cost_usd.as_ref(), findings);
+    let wall_ms = cap(file.wall_ms.as_ref(), findings);
+    Some(RunLimits {
+        requests: requests?,
+        total_tokens: total_tokens?,
+        cost_usd: cost_usd?,
+        wall_ms: wall_ms?,
+    })
+}
+
+/// What tokens cost.
+pub(super) fn prices(written: &[Spanned<PriceFile>], findings: &mut Findings<'_>) -> Option<PriceCard> {
+    let mut prices = Vec::new();
+    for entry in written {
+        let file = entry.get_ref();
+        let mut price = |written: &Spanned<f64>| {
+            findings.number(written, "US dollars per million tokens, 0 or more", |n| n >= 0.0)
+        };
+        let (input, output) = (price(&file.input), price(&file.output));
+        let cached_input = file.cached_input.as_ref().map(price);
+        prices.push(Price {
+            model: file.model.get_ref().clone(),
+            input: input?,
+            cached_input: match cached_input {
+                Some(price) => Some(price?),
+                None => None,
+            },
+            output: output?,
+        });
+    }
+    Some(PriceCard { prices })
+}
+
+/// A cap in dollars holds only if every request can be priced.
+pub(super) fn priced(
+    caps: [Option<&Spanned<f64>>; 2],
+    arms: &[Arm],
+    card: &PriceCard,
+    findings: &mut Findings<'_>,
+) {
+    for cap in caps.into_iter().flatten() {
+        let unpriced = arms.iter().find(|arm| card.of(&arm.model).is_none());
+        if let Some(arm) = unpriced {
+            let message = format!(
+                "a cap in dollars needs a price for every model, and `{}` of arm `{}` has none: add a [[price]] entry with model, input and output",
+                arm.model, arm.id
+            );
+            findings.wrong(cap.span(), message);
+        }
+    }
+}
+
+/// A cap in US dollars: outer `None` = refused, inner `None` = not written.
+fn dollars(written: Option<&Spanned<f64>>, findings: &mut Findings<'_>) -> Option<Option<f64>> {
+    match written {
+        Some(written) => findings.number(written, "US dollars above 0", |n| n > 0.0).map(Some),
+        None => Some(None),
+    }
+}
+
 /// A cap of at least 1: outer `None` = refused, inner `None` = not written.
-fn cap<T: Copy + Default + PartialEq>(
+pub(super) fn cap<T: Copy + Default + PartialEq>(
     written: Option<&Spanned<T>>,
     findings: &mut Findings<'_>,
 ) -> Option<Option<T>> {

@@ -1,16 +1,29 @@
 //! The upstream: who answers, where, and by which key variable. A value that may be a key is never repeated.
 
-use bench_core::Upstream;
+use std::ops::Range;
+
+use bench_core::{Endpoint, EndpointKind, Upstream};
 use toml::Spanned;
 
+use super::numbers::cap;
 use crate::error::Findings;
 use crate::file::UpstreamFile;
 
 #[derive(Clone, Copy)]
 enum Kind {
     Oracle,
-    OpenaiChat,
+    Endpoint(EndpointKind),
+    Replay,
 }
+
+const KINDS: [(&str, Kind); 6] = [
+    ("oracle", Kind::Oracle),
+    ("openai-chat", Kind::Endpoint(EndpointKind::OpenaiChat)),
+    ("openai-responses", Kind::Endpoint(EndpointKind::OpenaiResponses)),
+    ("anthropic-messages", Kind::Endpoint(EndpointKind::AnthropicMessages)),
+    ("gemini-generate-content", Kind::Endpoint(EndpointKind::GeminiGenerateContent)),
+    ("replay", Kind::Replay),
+];
 
 /// The upstream; the oracle where the file says nothing.
 pub(super) fn check(
@@ -20,38 +33,80 @@ pub(super) fn check(
     let Some(table) = written else { return Some(Upstream::Oracle) };
     let file = table.get_ref();
     let kind = match &file.kind {
-        Some(kind) => {
-            findings.word("upstream", kind, &[("oracle", Kind::Oracle), ("openai-chat", Kind::OpenaiChat)])?
-        }
+        Some(kind) => findings.word("upstream", kind, &KINDS)?,
         None => Kind::Oracle,
     };
     match kind {
         Kind::Oracle => oracle(file, findings),
-        Kind::OpenaiChat => openai_chat(table, findings),
+        Kind::Endpoint(kind) => endpoint(kind, table, findings),
+        Kind::Replay => replay(table, findings),
     }
 }
 
 fn oracle(file: &UpstreamFile, findings: &mut Findings<'_>) -> Option<Upstream> {
-    let surplus = [("base-url", &file.base_url), ("key-env", &file.key_env)];
-    let mut accepted = true;
-    for (key, written) in surplus {
-        if let Some(written) = written {
-            let message = format!(
-                "the oracle is built in and takes no `{key}`: remove it, or write kind = \"openai-chat\" for an endpoint"
-            );
-            findings.wrong_secret(written.span(), message);
-            accepted = false;
-        }
-    }
-    accepted.then_some(Upstream::Oracle)
+    let why = "the oracle is built in and takes no";
+    let remedy = "remove it, or write kind = \"openai-chat\" for an endpoint";
+    let accepted = without_endpoint_keys(file, (why, remedy), findings);
+    let run = file.run.as_ref().map(Spanned::span);
+    (refused("run", run, (why, remedy), findings) && accepted).then_some(Upstream::Oracle)
 }
 
-fn openai_chat(table: &Spanned<UpstreamFile>, findings: &mut Findings<'_>) -> Option<Upstream> {
+fn replay(table: &Spanned<UpstreamFile>, findings: &mut Findings<'_>) -> Option<Upstream> {
     let file = table.get_ref();
+    let words = ("a replayed run asks nobody and takes no", "remove it");
+    let accepted = without_endpoint_keys(file, words, findings);
+    match &file.run {
+        Some(run) if !run.get_ref().is_empty() => {
+            accepted.then(|| Upstream::Replay { run: run.get_ref().clone() })
+        }
+        Some(_) | None => {
+            let message = "a `replay` upstream needs the run directory whose answers it gives, for example run = \"runs/X\"";
+            findings.missing(table.span(), "upstream.run", message);
+            None
+        }
+    }
+}
+
+/// Reports every key that only an endpoint has.
+fn without_endpoint_keys(file: &UpstreamFile, words: (&str, &str), findings: &mut Findings<'_>) -> bool {
+    let spans = [
+        ("base-url", file.base_url.as_ref().map(Spanned::span)),
+        ("key-env", file.key_env.as_ref().map(Spanned::span)),
+        ("concurrency", file.concurrency.as_ref().map(Spanned::span)),
+        ("ca-file", file.ca_file.as_ref().map(Spanned::span)),
+        ("first-byte-ms", file.first_byte_ms.as_ref().map(Spanned::span)),
+        ("idle-ms", file.idle_ms.as_ref().map(Spanned::span)),
+    ];
+    spans.into_iter().fold(true, |accepted, (key, span)| refused(key, span, words, findings) && accepted)
+}
+
+/// False, and a finding, when the key is written.
+fn refused(
+    key: &str,
+    written: Option<Range<usize>>,
+    (why, remedy): (&str, &str),
+    findings: &mut Findings<'_>,
+) -> bool {
+    let Some(span) = written else { return true };
+    findings.wrong_secret(span, format!("{why} `{key}`: {remedy}"));
+    false
+}
+
+fn endpoint(
+    kind: EndpointKind,
+    table: &Spanned<UpstreamFile>,
+    findings: &mut Findings<'_>,
+) -> Option<Upstream> {
+    let file = table.get_ref();
+    let words = ("an endpoint takes no", "remove it, or write kind = \"replay\"");
+    let no_run = refused("run", file.run.as_ref().map(Spanned::span), words, findings);
     let base_url = match &file.base_url {
         Some(written) => base_url(written, findings),
         None => {
-            let message = "an `openai-chat` upstream needs its base URL, for example base-url = \"http://127.0.0.1:8080/v1\"";
+            let message = format!(
+                "an `{}` upstream needs its base URL, for example base-url = \"http://127.0.0.1:8080/v1\"",
+                kind.word()
+            );
             findings.missing(table.span(), "upstream.base-url", message);
             None
         }
@@ -60,7 +115,19 @@ fn openai_chat(table: &Spanned<UpstreamFile>, findings: &mut Findings<'_>) -> Op
         Some(written) => key_env(written, findings).map(Some),
         None => Some(None),
     };
-    Some(Upstream::OpenaiChat { base_url: base_url?, key_env: key_env? })
+    let concurrency = cap(file.concurrency.as_ref(), findings);
+    let first_byte_ms = cap(file.first_byte_ms.as_ref(), findings);
+    let idle_ms = cap(file.idle_ms.as_ref(), findings);
+    let endpoint = Endpoint {
+        kind,
+        base_url: base_url?,
+        key_env: key_env?,
+        concurrency: concurrency?,
+        ca_file: file.ca_file.as_ref().map(|path| path.get_ref().clone()),
+        first_byte_ms: first_byte_ms?,
+        idle_ms: idle_ms?,
+    };
+    no_run.then_some(Upstream::Endpoint(endpoint))
 }
 
 fn base_url(written: &Spanned<String>, findings: &mut Findings<'_>) -> Option<String> {
@@ -110,8 +177,13 @@ fn url_fault(url: &str) -> Option<UrlFault> {
     if url.ends_with('/') {
         return Some(UrlFault::Plain("ends with a slash: remove it"));
     }
-    if url.ends_with("/chat/completions") {
-        return Some(UrlFault::Plain("already names the call: end it before /chat/completions"));
+    let calls = [
+        ("/chat/completions", "already names the call: end it before /chat/completions"),
+        ("/responses", "already names the call: end it before /responses"),
+        ("/messages", "already names the call: end it before /messages"),
+    ];
+    if let Some((_, fault)) = calls.iter().find(|(call, _)| url.ends_with(call)) {
+        return Some(UrlFault::Plain(fault));
     }
     None
 }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bench_core::ledger::OracleEvidence;
-use bench_core::{Ending, EndingKind};
+use bench_core::{Cell, Ending, EndingKind};
 use bench_wire::ModelRequest;
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -13,11 +13,14 @@ use hyper::{HeaderMap, Method, StatusCode};
 
 use crate::classify::RequestClass;
 
-mod key_guard;
-mod openai_chat;
+mod endpoint;
 pub mod oracle;
+mod replay;
 
-pub use openai_chat::{OpenaiChatUpstream, Preflight, RetryPolicy, UpstreamError};
+pub use endpoint::{
+    EndpointSpec, EndpointUpstream, Preflight, RetryPolicy, RoadRule, Timeouts, UpstreamError,
+};
+pub use replay::{ReplayError, ReplayUpstream, VOLATILE_PATTERNS};
 
 /// A future that can be kept behind a trait object.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -38,6 +41,9 @@ pub trait Upstream: Send + Sync {
 
     /// Is the usage that it states the provider's own word, or only a local count?
     fn usage_source(&self) -> UsageSource;
+
+    /// An attempt at a cell begins; its requests will show this credential.
+    fn enter(&self, _credential: &str, _cell: &Cell) {}
 
     /// The attempt with this credential is over: hands back how it was played, where anything was.
     fn leave(&self, _credential: &str) -> Option<OracleEvidence> {
@@ -96,6 +102,10 @@ pub struct Retry {
     pub status: Option<u16>,
     /// Why it counts as failed.
     pub reason: String,
+    /// How long the try itself took, milliseconds.
+    pub took_ms: f64,
+    /// Bytes of its answer that had arrived and were thrown away.
+    pub bytes: u64,
     /// Waited before the next try, milliseconds.
     pub wait_ms: f64,
 }
@@ -123,9 +133,16 @@ pub struct UpstreamFault {
     pub status: Option<u16>,
     /// Tries that failed, in order.
     pub retries: Vec<Retry>,
+    /// The answer broke off while it passed: the agent may ask again before the attempt ends.
+    pub broke_off: bool,
 }
 
 impl UpstreamFault {
+    /// An answer that had begun broke off.
+    pub fn broken(detail: impl Into<String>) -> Self {
+        Self { broke_off: true, ..Self::unavailable(detail) }
+    }
+
     /// The provider could not answer.
     pub fn unavailable(detail: impl Into<String>) -> Self {
         Self::ending(Ending::because(EndingKind::UpstreamFault, detail))
@@ -133,6 +150,6 @@ impl UpstreamFault {
 
     /// The attempt ends for another reason.
     pub fn ending(ending: Ending) -> Self {
-        Self { ending: Box::new(ending), status: None, retries: Vec::new() }
+        Self { ending: Box::new(ending), status: None, retries: Vec::new(), broke_off: false }
     }
 }

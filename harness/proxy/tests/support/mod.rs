@@ -9,7 +9,8 @@ use bench_core::experiment::{Profile, ProfileKind};
 use bench_core::lexicon::DiscoveryRule;
 use bench_core::{Action, ActionKind, Lexicon, LexiconRule, Plan, Sha256Hex, Step, SystemClock, WireKind};
 use bench_proxy::{
-    OracleBook, OracleScript, OracleUpstream, Recorder, RecorderSpec, Recording, RequestLimits, Upstream,
+    OracleBook, OracleScript, OracleUpstream, Recorder, RecorderSpec, Recording, RequestLimits, Spending,
+    Upstream,
 };
 use bench_record::RequestIndex;
 use bench_tokens::Counter;
@@ -38,6 +39,7 @@ pub fn spec(dir: &Path, upstream: Arc<dyn Upstream>) -> RecorderSpec {
         wire: WireKind::OpenaiChat,
         credential: TOKEN.to_owned(),
         limits: RequestLimits::default(),
+        spending: Spending::default(),
         upstream,
         counter: counter(),
         canaries: vec!["canary-5f1e".to_owned()],

@@ -1,0 +1,157 @@
+//! What the recorder adds: latency of a 45 KB request answered by a 20-frame stream, against the same provider asked
+//! directly; requests a second; memory over 10,000 requests; counting 100 KB.
+//!
+//! `cargo bench -p bench-proxy --bench recorder`. Provider, recorder and agent share this process and its two worker threads.
+//! Direct and recorded requests alternate, so that a busy machine slows both alike.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark prints its figures and stops where it cannot go on"
+)]
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bench_proxy::{EndpointUpstream, Recorder, RetryPolicy};
+use bench_wire::Turn;
+use bench_wire::chat::{StreamUsage, write_stream};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::Request;
+use support::provider::{Provider, final_turn, pieces};
+use support::{HttpClient, TOKEN, counter, http, loopback, send, spec};
+
+/// Repeated to the wanted size: ordinary words, so that they count as ordinary text does.
+const LINE: &str = "The quick brown fox jumps over the lazy dog; 12 files were changed.\n";
+const BODY_BYTES: usize = 45_000;
+const FRAMES: usize = 20;
+const PAIRS: usize = 1_000;
+/// Pairs before the measured ones: they open connections and fill caches.
+const WARM_UP: usize = 50;
+const IN_FLIGHT: usize = 8;
+const MANY: usize = 10_000;
+
+fn main() {
+    // `cargo test --benches` asks for a list; there is nothing to list.
+    if std::env::args().any(|arg| arg == "--list") {
+        return;
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let provider = streaming_provider().await;
+        let dir = tempfile::tempdir().unwrap();
+        let upstream = EndpointUpstream::new(&provider.base, None, RetryPolicy::default()).unwrap();
+        let recorder = Recorder::start(loopback(), spec(dir.path(), Arc::new(upstream))).await.unwrap();
+        latency(&provider.base, &recorder.base_url()).await;
+        let elapsed = many(&recorder.base_url(), 5_000).await;
+        println!("small requests, {IN_FLIGHT} in flight: {:.0} requests/s", 5_000.0 / elapsed);
+        memory(&recorder.base_url()).await;
+        recorder.finish().await.unwrap();
+    });
+    counting();
+}
+
+async fn streaming_provider() -> Provider {
+    let turn = Turn { text: "word ".repeat(64), ..final_turn() };
+    let written = write_stream(&turn, StreamUsage::Included).concat();
+    let frames: Vec<Vec<u8>> = written.chunks(written.len().div_ceil(FRAMES)).map(<[u8]>::to_vec).collect();
+    Provider::start(move |_, _| pieces(200, "text/event-stream", frames.clone())).await
+}
+
+/// A request of the size that real agents send first.
+fn body() -> Bytes {
+    let text = LINE.repeat(BODY_BYTES / LINE.len());
+    let messages =
+        serde_json::json!([{"role": "system", "content": text}, {"role": "user", "content": "go"}]);
+    let tools = [support::tool("bash"), support::tool("read")];
+    Bytes::from(
+        serde_json::json!({"model": "m", "stream": true, "messages": messages, "tools": tools}).to_string(),
+    )
+}
+
+async fn timed(client: &HttpClient, base: &str, body: &Bytes) -> f64 {
+    let request = Request::post(format!("{base}/chat/completions"))
+        .header("authorization", format!("Bearer {TOKEN}"))
+        .header("content-type", "application/json")
+        .body(Full::new(body.clone()))
+        .unwrap();
+    let began = Instant::now();
+    let (status, _, answer) = send(client, request).await;
+    assert!(status == 200 && !answer.is_empty());
+    began.elapsed().as_secs_f64() * 1000.0
+}
+
+async fn latency(direct: &str, recorded: &str) {
+    let (client, body) = (http(), body());
+    let (mut plain, mut through) = (Vec::new(), Vec::new());
+    for pair in 0..PAIRS + WARM_UP {
+        let (a, b) = (timed(&client, direct, &body).await, timed(&client, recorded, &body).await);
+        if pair >= WARM_UP {
+            plain.push(a);
+            through.push(b);
+        }
+    }
+    let (plain, through) = (quantiles(plain), quantiles(through));
+    println!("{} byte request, {FRAMES} frames, {PAIRS} pairs: median and 90th percentile, ms", body.len());
+    println!("direct                {:>8.3} {:>8.3}", plain.0, plain.1);
+    println!("through the recorder  {:>8.3} {:>8.3}", through.0, through.1);
+    println!("added                 {:>8.3} {:>8.3}", through.0 - plain.0, through.1 - plain.1);
+}
+
+fn quantiles(mut values: Vec<f64>) -> (f64, f64) {
+    values.sort_by(f64::total_cmp);
+    (values[values.len() / 2], values[values.len() * 9 / 10])
+}
+
+/// Small requests, several at once; seconds.
+async fn many(base: &str, requests: usize) -> f64 {
+    let messages = serde_json::json!([{"role": "user", "content": "go"}]);
+    let body =
+        Bytes::from(serde_json::json!({"model": "m", "stream": true, "messages": messages}).to_string());
+    let client = http();
+    let began = Instant::now();
+    let workers: Vec<_> = (0..IN_FLIGHT)
+        .map(|_| {
+            let (client, base, body) = (client.clone(), base.to_owned(), body.clone());
+            tokio::spawn(async move {
+                for _ in 0..requests / IN_FLIGHT {
+                    timed(&client, &base, &body).await;
+                }
+            })
+        })
+        .collect();
+    for worker in workers {
+        worker.await.unwrap();
+    }
+    began.elapsed().as_secs_f64()
+}
+
+async fn memory(base: &str) {
+    let before = resident_kib();
+    many(base, MANY / 2).await;
+    let middle = resident_kib();
+    many(base, MANY / 2).await;
+    println!("resident memory over {MANY} requests: {before} -> {middle} -> {} KiB", resident_kib());
+}
+
+fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+fn counting() {
+    let text = LINE.repeat(100_000 / LINE.len());
+    let counter = counter();
+    counter.count(&text);
+    let times = (0..200).map(|_| {
+        let began = Instant::now();
+        std::hint::black_box(counter.count(std::hint::black_box(&text)));
+        began.elapsed().as_secs_f64() * 1000.0
+    });
+    println!("counting {} bytes: {:.2} ms (median)", text.len(), quantiles(times.collect()).0);
+}
