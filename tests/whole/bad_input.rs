@@ -39,7 +39,7 @@ fn an_unknown_suite_and_an_unknown_surface_are_named() {
 fn a_contrast_that_differs_in_more_than_its_factor_is_refused() {
     refused(
         |t| t.replace("surface = \"gateway\"", "surface = \"gateway\"\nmodel = \"another\""),
-        &["gateway-vs-bare", "model"],
+        &["contrast.factor", "gateway", "model"],
     );
 }
 

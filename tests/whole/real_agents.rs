@@ -41,7 +41,7 @@ fn pi_completes_every_default_task_under_both_surfaces() {
         assert_eq!(record["ending"]["kind"], "completed", "{cell}: {}", record["ending"]);
         assert_eq!(record["verdict"], "passed", "{cell}");
         let (tools, bytes, tokens) = match record["arm"].as_str().unwrap() {
-            "pi-four" => (4, 2841, 609),
+            "four-tools" => (4, 2841, 609),
             _ => (7, 5090, 1109),
         };
         let first = &record["first_request"];

@@ -85,26 +85,43 @@ fn fifty_kills_lose_nothing_and_settle_nothing_twice() {
     };
     let mut killed = 0;
     for point in 0..50 {
-        let place = Workplace::new();
-        let file = place.file("smoke.toml", &smoke_experiment("smoke"));
+        // The same state directory for all: its path stands in prompts, and so in token counts.
+        let run = format!("run-{point}");
+        let events = reference.path().join(format!("events-{point}.jsonl"));
         let outcome = if point % 5 == 4 {
             // Inside a journal write: the journal is the largest file once it holds a few records.
             let limit = journal_bytes / 2 + next() % (journal_bytes / 2 - 1);
-            killed_at(&place, &["run", &file, "-q", "-o", "run"], limit)
+            killed_at(&reference, &["run", &file, "-q", "-o", &run], limit)
         } else {
-            let events = place.path().join("events.jsonl");
             fs::write(&events, vec![b'\n'; PADDING]).unwrap();
             let limit = PADDING as u64 + next() % (events_bytes - 1);
-            let events = events.to_str().unwrap().to_owned();
-            killed_at(&place, &["run", &file, "-q", "-o", "run", "--events", &events], limit)
+            killed_at(
+                &reference,
+                &["run", &file, "-q", "-o", &run, "--events", events.to_str().unwrap()],
+                limit,
+            )
         };
         killed += u32::from(outcome.code.is_none());
-        place.bench(&["run", &file, "-q", "-o", "run"]).exits(0);
-        every_cell_settled_once(&place, "run", cells);
-        let resumed = timeless(place.json("run/report/analysis.json"));
-        assert_eq!(resumed, expected, "point {point} changed the report");
+        reference.bench(&["run", &file, "-q", "-o", &run]).exits(0);
+        every_cell_settled_once(&reference, &run, cells);
+        let resumed = timeless(reference.json(&format!("{run}/report/analysis.json")));
+        assert_eq!(first_difference(&expected, &resumed, ""), None, "point {point} changed the report");
     }
     assert!(killed >= 45, "only {killed} of 50 runs were really killed");
+}
+
+/// Where two values differ first, as a path with both values.
+fn first_difference(one: &Value, other: &Value, path: &str) -> Option<String> {
+    match (one, other) {
+        (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
+            a.iter().find_map(|(key, value)| first_difference(value, &b[key], &format!("{path}.{key}")))
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            (0..a.len()).find_map(|index| first_difference(&a[index], &b[index], &format!("{path}[{index}]")))
+        }
+        (a, b) if a == b => None,
+        (a, b) => Some(format!("{path}: {a} and {b}")),
+    }
 }
 
 #[test]
