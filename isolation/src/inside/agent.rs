@@ -137,6 +137,7 @@ fn raised(
             held.push(format!("system-call filter: {} of {} instructions", filter.sha256(), filter.len()));
             held.extend(filter.phrases());
             mechanisms.extend([Mechanism::SystemCalls, Mechanism::Detector]);
+            unheld.push(gaps::unheard(start.order.canary.is_some()).to_owned());
         }
         Err(why) => unheld.push(format!("the system-call filter and its detector: {why}")),
     }
