@@ -23,7 +23,7 @@ fn suite(place: &Workplace) {
 fn command_experiment(script: &str) -> String {
     let script = script.replace('\\', "\\\\").replace('"', "\\\"");
     format!(
-        "name = \"hidden\"\nseed = 1\nrepeats = 1\nsuite = \"hidden\"\nmodel = \"oracle\"\n[upstream]\nkind = \"oracle\"\n[[arm]]\nname = \"only\"\nagent = \"command\"\nsurface = \"as-is\"\ncommand = [\"/bin/bash\", \"-c\", \"{script}\"]\n"
+        "name = \"hidden\"\nseed = 1\nrepeats = 1\non-outside-access = \"count\"\nsuite = \"hidden\"\nmodel = \"oracle\"\n[upstream]\nkind = \"oracle\"\n[[arm]]\nname = \"only\"\nagent = \"command\"\nsurface = \"as-is\"\ncommand = [\"/bin/bash\", \"-c\", \"{script}\"]\n"
     )
 }
 
@@ -48,7 +48,7 @@ fn no_readable_file_and_no_process_image_holds_an_answer() {
     let found = stdout_of(&place);
     let hits: Vec<&str> = found.lines().filter(|line| *line != "looked").collect();
     assert_eq!(hits.len(), 1, "{found}");
-    assert!(hits[0].ends_with("/ws/twin"), "{found}");
+    assert!(hits[0].ends_with("/twin"), "{found}");
     assert!(found.contains("looked"));
 }
 
