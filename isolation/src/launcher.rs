@@ -24,7 +24,7 @@ use crate::message::{GO, Hello, Order, Report};
 use crate::reach::reachable;
 use crate::running::{Ground, RunningCell, Streams};
 use crate::spec::CellSpec;
-use crate::{grounds, seen};
+use crate::{audit, grounds, seen};
 
 /// Where an agent finds its recorder in a network of its own; nobody else is there, so the number is free.
 const OWN_PORT: u16 = 8080;
@@ -42,6 +42,7 @@ struct Inner {
     control: Option<AsyncFd<OwnedFd>>,
     process: Child,
     level: IsolationLevel,
+    tap: Option<audit::AuditTap>,
 }
 
 /// A cell whose program has not been started yet. Dropping it ends the cell.
@@ -122,8 +123,10 @@ impl Launcher {
     pub async fn prepare(&self, spec: CellSpec) -> Result<PreparedCell, LaunchError> {
         let setup = |step: &'static str| move |error: Errno| LaunchError::setup(step, error);
         let waits = seen::has_namespaces(self.level()) && spec.policy.connect_port.is_some();
-        let order = Order::of(&spec, self.level());
-        let ground = Ground { grounds: grounds::of(&order), housekeeping: spec.policy.housekeeping.clone() };
+        let (canary, watch) = self.expect_canary()?;
+        let order = Order::of(&spec, self.level(), canary);
+        let ground =
+            Ground { grounds: grounds::of(&order), housekeeping: spec.policy.housekeeping.clone(), watch };
         let order = order_file(&order)?;
         let (ours, theirs) = socket_pair().map_err(setup("make the cell's socket"))?;
         let (stdout, their_stdout) =
@@ -143,6 +146,14 @@ impl Launcher {
         };
         let listener = if waits { Some(receive_listener(&socket).await?) } else { None };
         Ok(PreparedCell { socket, streams, listener, waits, ground })
+    }
+
+    /// Where the kernel's records are listened to: the word of the cell's canary, and who waits for it.
+    fn expect_canary(&self) -> Result<(Option<String>, Option<audit::Watch>), LaunchError> {
+        let Some(tap) = &self.inner.tap else { return Ok((None, None)) };
+        let nonce = audit::nonce().map_err(|error| LaunchError::setup("draw the canary's word", error))?;
+        let watch = tap.expect(&nonce);
+        Ok((Some(nonce), Some(watch)))
     }
 
     /// Starts a program behind walls. Returns once it runs: every wall stands and every probe held.
@@ -177,8 +188,15 @@ impl LauncherSeed {
     pub fn attach(self) -> Result<Launcher, LauncherError> {
         let control = kernel::watch(self.control)
             .map_err(|source| LauncherError::Start { step: "watch its socket", source })?;
+        let tap = match self.level {
+            IsolationLevel::L3 => Some(audit::AuditTap::start().map_err(|error| LauncherError::Start {
+                step: "listen to the kernel's records",
+                source: std::io::Error::other(error.to_string()),
+            })?),
+            IsolationLevel::L0 | IsolationLevel::L1 | IsolationLevel::L2 => None,
+        };
         Ok(Launcher {
-            inner: Arc::new(Inner { control: Some(control), process: self.process, level: self.level }),
+            inner: Arc::new(Inner { control: Some(control), process: self.process, level: self.level, tap }),
         })
     }
 

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use bench_core::{IsolationEvidence, IsolationLevel};
 
+use crate::audit::{self, AuditTap};
 use crate::gaps::{self, Mechanism};
 use crate::inside::trial;
 use crate::kernel;
@@ -48,7 +49,7 @@ fn find_out() -> Reachable {
     };
     let root = rustix::process::geteuid().is_root();
     let own_user = root.then_some(Mechanism::OwnUser);
-    match if abi >= ABI_OF_L2 { try_namespaces() } else { Err(old_abi(abi)) } {
+    match if abi >= ABI_OF_L2 { try_namespaces(None) } else { Err(old_abi(abi)) } {
         Ok(()) => {
             let held = [
                 Mechanism::Landlock,
@@ -57,12 +58,15 @@ fn find_out() -> Reachable {
                 Mechanism::SystemCalls,
                 Mechanism::Detector,
             ];
-            Reachable {
-                level: IsolationLevel::L2,
-                landlock_abi: Some(abi),
-                missing: gaps::missing(abi, &held),
-                remedy: None,
-            }
+            let mut missing = gaps::missing(abi, &held);
+            let (level, remedy) = match try_audit() {
+                Ok(()) => (IsolationLevel::L3, None),
+                Err(why) => {
+                    missing.insert(0, format!("level L3: {why}"));
+                    (IsolationLevel::L2, Some(AUDIT.to_owned()))
+                }
+            };
+            Reachable { level, landlock_abi: Some(abi), missing, remedy }
         }
         Err(why) => {
             let filter = Filter::build(&FilterOptions::default()).is_ok();
@@ -86,14 +90,33 @@ const NAMESPACES: &str = "for level L2 allow unprivileged user namespaces: sysct
      kernel.apparmor_restrict_unprivileged_userns=0); in a container, a seccomp profile that lets clone, mount and \
      pivot_root pass and an unmasked /proc; or set `min-isolation = \"L1\"` in the experiment file if that is enough";
 
+const AUDIT: &str = "for level L3 switch the kernel's auditing on (Linux 6.15 or newer, root outside every container): \
+     `bench doctor --fix` prints what it changes, `--undo` puts it back";
+
+/// A cell's canary must arrive among the kernel's records, and its count must be right: elsewhere than in the machine's
+/// first network namespace one may listen and hears nothing. In a thread of its own, since the caller may be a runtime.
+fn try_audit() -> Result<(), String> {
+    let attempt = || {
+        let tap = AuditTap::start().map_err(|error| error.to_string())?;
+        let nonce = audit::nonce().map_err(|error| error.to_string())?;
+        let watch = tap.expect(&nonce);
+        try_namespaces(Some(&nonce))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let heard = runtime.map_err(|error| error.to_string())?.block_on(watch.settle());
+        heard.hole.map_or(Ok(()), Err)
+    };
+    std::thread::scope(|scope| scope.spawn(attempt).join())
+        .unwrap_or_else(|_| Err("it could not be tried".to_owned()))
+}
+
 fn old_abi(abi: u32) -> String {
     format!("Landlock ABI {ABI_OF_L2} is needed and this kernel has {abi}")
 }
 
 /// Starts this binary's hidden subcommand, which tries and tells.
-fn try_namespaces() -> Result<(), String> {
+fn try_namespaces(canary: Option<&str>) -> Result<(), String> {
     let output = Command::new("/proc/self/exe")
-        .args(["sandbox-exec", trial::ARGUMENT])
+        .args(["sandbox-exec", trial::ARGUMENT].into_iter().chain(canary))
         .env_clear()
         .stdin(Stdio::null())
         .stderr(Stdio::null())

@@ -13,6 +13,7 @@ use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
 
 use crate::attempt::Attempt;
+use crate::audit::Watch;
 use crate::captured::{Capture, Captured};
 use crate::classify::{self, Grounds};
 use crate::error::LaunchError;
@@ -69,6 +70,8 @@ pub enum Stop {
 pub(crate) struct Ground {
     pub(crate) grounds: Grounds,
     pub(crate) housekeeping: Vec<Housekeeping>,
+    /// Who hears the kernel's own records of it.
+    pub(crate) watch: Option<Watch>,
 }
 
 /// The output of a cell, still being written.
@@ -132,7 +135,7 @@ async fn follow(
     socket: Arc<AsyncFd<OwnedFd>>,
     streams: Streams,
     raised: Raised,
-    ground: Ground,
+    mut ground: Ground,
 ) -> Result<CellExit, LaunchError> {
     let mut draining = Draining::of(streams);
     let mut told = std::pin::pin!(hear_out(&socket));
@@ -151,7 +154,7 @@ async fn follow(
         }
     };
     let _ = tokio::time::timeout(DRAIN_PATIENCE, rest).await;
-    draining.exit(ended, raised, heard.judged(&ground))
+    draining.exit(ended, raised, heard.with_records(ground.watch.take()).await.judged(&ground))
 }
 
 /// What was heard of a cell's attempts, piece by piece.
@@ -171,6 +174,16 @@ struct Seen {
 }
 
 impl HeardOf {
+    /// Adds what the kernel recorded, once it has said how much that is.
+    async fn with_records(mut self, watch: Option<Watch>) -> Self {
+        let Some(watch) = watch else { return self };
+        let heard = watch.settle().await;
+        self.attempts.extend(heard.attempts);
+        let hole = self.closed.flatten().into_iter().chain(heard.hole).reduce(|a, b| format!("{a}; {b}"));
+        self.closed = Some(hole);
+        self
+    }
+
     fn judged(self, ground: &Ground) -> Seen {
         Seen {
             events: classify::events(&self.attempts, &ground.grounds, &ground.housekeeping),
@@ -286,7 +299,7 @@ struct Emptied {
 
 fn evidence(raised: Raised, emptied: Emptied, seen: Seen) -> IsolationEvidence {
     let mut missing = raised.missing;
-    missing.extend(seen.hole.map(|hole| format!("a part of the evidence: {hole}")));
+    missing.extend(seen.hole.map(|hole| format!("{}{hole}", bench_core::evidence::HOLE)));
     IsolationEvidence {
         level: raised.level,
         requested: raised.requested,

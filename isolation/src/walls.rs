@@ -163,7 +163,14 @@ fn grant(
 }
 
 /// Puts the wall up around this process, for good. Sets `no_new_privs` on the way.
-pub(crate) fn enforce(rules: RulesetCreated) -> Result<(), Refusal> {
+///
+/// `audited` asks the kernel to go on recording refusals after the exec, without which records would end there.
+pub(crate) fn enforce(rules: RulesetCreated, audited: bool) -> Result<(), Refusal> {
+    let rules = if audited {
+        rules.log_new_exec(true).map_err(|error| Refusal::no_wall(WALL, error))?
+    } else {
+        rules
+    };
     let status = rules.restrict_self().map_err(|error| Refusal::no_wall(WALL, error))?;
     match status.ruleset {
         RulesetStatus::FullyEnforced => Ok(()),

@@ -84,9 +84,13 @@ fn prepare(start: &Start<'_>, ear: Option<OwnedFd>) -> Result<Raised, Refusal> {
     follow_parent(start)?;
     enter(&order.cwd)?;
     limits::set(user.is_own())?;
-    walls::enforce(rules)?;
+    walls::enforce(rules, order.canary.is_some())?;
     let outsiders = if start.grants.is_some() { Outsiders::init() } else { start.surroundings.outsiders };
-    let probes = probe::run(abi, order, outsiders)?;
+    let mut probes = probe::run(abi, order, outsiders)?;
+    if let Some(path) = order.canary_path() {
+        // The last refusal before the program: what the kernel records up to here is our own probing.
+        probes.push(probe::canary(&path)?);
+    }
     let filter = install_filter(start, ear)?;
     Ok(raised(start, abi, (probes, filter), &user))
 }

@@ -127,6 +127,9 @@ impl Init<'_> {
             door::open(port, self.harness)?;
         }
         view::enter(&layout)?;
+        if let Some(path) = self.order.canary_path() {
+            std::fs::write(&path, "").map_err(|error| Refusal::setup("place the canary", error))?;
+        }
         let signals = kernel::signal_descriptor(&[Signal::CHILD, Signal::TERM])
             .map_err(|error| Refusal::setup("start the cell's init", error))?;
         Ok((signals, layout))

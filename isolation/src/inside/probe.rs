@@ -95,6 +95,15 @@ fn refused_open(path: &Path) -> Result<(), Refusal> {
     }
 }
 
+/// The refusal whose record tells the listener which domain this cell is.
+pub(crate) fn canary(path: &Path) -> Result<String, Refusal> {
+    match rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
+        Err(Errno::ACCESS) => Ok("the canary of the kernel's records is refused".to_owned()),
+        Ok(_) => Err(went_through("open the canary", "it opened")),
+        Err(other) => Err(went_through("open the canary", format!("not decided: {other}"))),
+    }
+}
+
 fn other_processes(abi: u32, outsiders: Outsiders, held: &mut Vec<String>) -> Result<(), Refusal> {
     for (name, pid) in outsiders.named() {
         refused_open(Path::new(&format!("/proc/{pid}/environ")))?;
