@@ -281,10 +281,12 @@ fn receive_with_descriptor(socket: &OwnedFd) -> std::io::Result<(Vec<u8>, Option
     let mut parts = [std::io::IoSliceMut::new(&mut datagram)];
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
     let count = rustix::net::recvmsg(socket, &mut parts, &mut ancillary, flags)?.bytes;
-    let fd = ancillary.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut rights) => rights.next(),
-        _ => None,
-    });
+    let mut fd = None;
+    for message in ancillary.drain() {
+        if let RecvAncillaryMessage::ScmRights(mut rights) = message {
+            fd = rights.next();
+        }
+    }
     datagram.truncate(count);
     Ok((datagram, fd))
 }

@@ -200,7 +200,8 @@ pub(crate) fn phrases(abi: u32, system: &SystemGrants, policy: &Policy, level: I
     ];
     let mut enforced = requested.clone();
     for (from, phrase) in by_abi {
-        if abi >= from {
+        // Outside sockets, whatever their kind, are absent where network and mounts are the cell's own.
+        if abi >= from || from > 6 && seen::has_namespaces(level) {
             enforced.push(phrase.clone());
         }
         requested.push(phrase);

@@ -142,9 +142,9 @@ impl Init<'_> {
         rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable).map_err(fail)?;
         rustix::net::send(&self.channel, b"d", SendFlags::NOSIGNAL).map_err(fail)?;
         let mut datagram = [0u8; 4];
-        match rustix::net::recv(&self.channel, &mut datagram, RecvFlags::empty()).map_err(fail)? {
-            (0, _) => return Err(Refusal::no_wall(WALL, "the supervisor is gone")),
-            (_, _) => {}
+        let (count, _) = rustix::net::recv(&self.channel, &mut datagram, RecvFlags::empty()).map_err(fail)?;
+        if count == 0 {
+            return Err(Refusal::no_wall(WALL, "the supervisor is gone"));
         }
         // A group that leads out of the pid namespace has no number in it.
         rustix::process::setsid().map_err(fail)?;
