@@ -240,8 +240,8 @@ fn by_path(attempt: &Attempt, path: &Path, grounds: &Grounds) -> Class {
         return Class::SystemRo;
     }
     // The directories themselves are opened one by one on the way.
-    let of_accounts = |place: &&str| path.starts_with(place) || is_ancestor(path, Path::new(place));
-    if reading && path != Path::new("/") && LIBRARY_ACCOUNTS.iter().any(|place| of_accounts(&place)) {
+    let of_accounts = |place: &str| path.starts_with(place) || is_ancestor(path, Path::new(place));
+    if reading && path != Path::new("/") && LIBRARY_ACCOUNTS.iter().any(|place| of_accounts(place)) {
         return Class::PolicyGap;
     }
     if path.starts_with("/proc") {

@@ -125,6 +125,16 @@ pub(crate) fn missing(abi: u32, held: &[Mechanism]) -> Vec<String> {
         .collect()
 }
 
+/// What the detector of a cell does not hear.
+pub(crate) fn unheard(canary: bool) -> &'static str {
+    if canary {
+        "attempts on names that do not exist inside, and to change what is mounted read-only, leave no record: the kernel \
+         records what Landlock refuses"
+    } else {
+        "questions about outside paths (existence, size, times) leave no record: the detector hears opens, execs and changes"
+    }
+}
+
 /// The whole list with what closes each gap, as a table in Markdown: a part of docs/isolation.md.
 pub fn gap_table() -> String {
     let mut table = String::from("| what stays open | closed by |\n|---|---|\n");

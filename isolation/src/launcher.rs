@@ -18,14 +18,13 @@ use rustix::pipe::PipeFlags;
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
 
-use crate::audit::{self, AuditTap, Watch};
 use crate::error::{LaunchError, LauncherError};
 use crate::kernel;
 use crate::message::{GO, Hello, Order, Report};
 use crate::reach::reachable;
 use crate::running::{Ground, RunningCell, Streams};
 use crate::spec::CellSpec;
-use crate::{grounds, seen};
+use crate::{audit, grounds, seen};
 
 /// Where an agent finds its recorder in a network of its own; nobody else is there, so the number is free.
 const OWN_PORT: u16 = 8080;
@@ -43,7 +42,7 @@ struct Inner {
     control: Option<AsyncFd<OwnedFd>>,
     process: Child,
     level: IsolationLevel,
-    tap: Option<AuditTap>,
+    tap: Option<audit::AuditTap>,
 }
 
 /// A cell whose program has not been started yet. Dropping it ends the cell.
@@ -124,10 +123,10 @@ impl Launcher {
     pub async fn prepare(&self, spec: CellSpec) -> Result<PreparedCell, LaunchError> {
         let setup = |step: &'static str| move |error: Errno| LaunchError::setup(step, error);
         let waits = seen::has_namespaces(self.level()) && spec.policy.connect_port.is_some();
-        let mut order = Order::of(&spec, self.level());
-        let watch = self.expect_canary(&mut order)?;
-        let grounds = grounds::of(&order);
-        let ground = Ground { grounds, housekeeping: spec.policy.housekeeping.clone(), watch };
+        let (canary, watch) = self.expect_canary()?;
+        let order = Order::of(&spec, self.level(), canary);
+        let ground =
+            Ground { grounds: grounds::of(&order), housekeeping: spec.policy.housekeeping.clone(), watch };
         let order = order_file(&order)?;
         let (ours, theirs) = socket_pair().map_err(setup("make the cell's socket"))?;
         let (stdout, their_stdout) =
@@ -149,15 +148,12 @@ impl Launcher {
         Ok(PreparedCell { socket, streams, listener, waits, ground })
     }
 
-    /// Listens to the kernel's records of a cell that talks to a recorder; nobody asks what others tried.
-    fn expect_canary(&self, order: &mut Order) -> Result<Option<Watch>, LaunchError> {
-        let Some(tap) = self.inner.tap.as_ref().filter(|_| order.policy.connect_port.is_some()) else {
-            return Ok(None);
-        };
-        let nonce = audit::nonce().map_err(|error| LaunchError::setup("draw the canary's name", error))?;
+    /// Where the kernel's records are listened to: the word of the cell's canary, and who waits for it.
+    fn expect_canary(&self) -> Result<(Option<String>, Option<audit::Watch>), LaunchError> {
+        let Some(tap) = &self.inner.tap else { return Ok((None, None)) };
+        let nonce = audit::nonce().map_err(|error| LaunchError::setup("draw the canary's word", error))?;
         let watch = tap.expect(&nonce);
-        order.canary = Some(nonce);
-        Ok(Some(watch))
+        Ok((Some(nonce), Some(watch)))
     }
 
     /// Starts a program behind walls. Returns once it runs: every wall stands and every probe held.
@@ -193,14 +189,15 @@ impl LauncherSeed {
         let control = kernel::watch(self.control)
             .map_err(|source| LauncherError::Start { step: "watch its socket", source })?;
         let tap = match self.level {
-            IsolationLevel::L0 | IsolationLevel::L1 | IsolationLevel::L2 => None,
-            IsolationLevel::L3 => Some(AuditTap::start().map_err(|error| LauncherError::Start {
+            IsolationLevel::L3 => Some(audit::AuditTap::start().map_err(|error| LauncherError::Start {
                 step: "listen to the kernel's records",
-                source: std::io::Error::other(error),
+                source: std::io::Error::other(error.to_string()),
             })?),
+            IsolationLevel::L0 | IsolationLevel::L1 | IsolationLevel::L2 => None,
         };
-        let inner = Inner { control: Some(control), process: self.process, level: self.level, tap };
-        Ok(Launcher { inner: Arc::new(inner) })
+        Ok(Launcher {
+            inner: Arc::new(Inner { control: Some(control), process: self.process, level: self.level, tap }),
+        })
     }
 
     fn hear_hello(&self) -> Result<(), LauncherError> {
@@ -284,10 +281,12 @@ fn receive_with_descriptor(socket: &OwnedFd) -> std::io::Result<(Vec<u8>, Option
     let mut parts = [std::io::IoSliceMut::new(&mut datagram)];
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
     let count = rustix::net::recvmsg(socket, &mut parts, &mut ancillary, flags)?.bytes;
-    let fd = ancillary.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut rights) => rights.next(),
-        _ => None,
-    });
+    let mut fd = None;
+    for message in ancillary.drain() {
+        if let RecvAncillaryMessage::ScmRights(mut rights) = message {
+            fd = rights.next();
+        }
+    }
     datagram.truncate(count);
     Ok((datagram, fd))
 }

@@ -43,7 +43,7 @@ pub(crate) struct Order {
 
 impl Order {
     /// The order that a spec makes at a level. The directory may be given as the harness or as the cell sees it.
-    pub(crate) fn of(spec: &CellSpec, level: IsolationLevel) -> Self {
+    pub(crate) fn of(spec: &CellSpec, level: IsolationLevel, canary: Option<String>) -> Self {
         let program = match &spec.program {
             Program::Own => None,
             Program::Path(path) => Some(path.clone()),
@@ -55,14 +55,16 @@ impl Order {
             cwd: seen::as_seen(level, &spec.policy.writable, &spec.cwd),
             policy: spec.policy.clone(),
             level,
-            canary: None,
+            canary,
             wall_ms: spec.wall_ms,
         }
     }
+}
 
-    /// The empty, locked directory whose refusal tells the kernel's records of this cell from all others.
+impl Order {
+    /// Where the canary lies in a root of the cell's own.
     pub(crate) fn canary_path(&self) -> Option<PathBuf> {
-        self.canary.as_ref().map(|nonce| PathBuf::from(format!("/canary-{nonce}")))
+        self.canary.as_ref().map(|word| PathBuf::from(format!("/canary-{word}")))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use bench_core::{IsolationEvidence, IsolationLevel};
 
-use crate::audit::AuditTap;
+use crate::audit::{self, AuditTap};
 use crate::gaps::{self, Mechanism};
 use crate::inside::trial;
 use crate::kernel;
@@ -28,9 +28,6 @@ pub struct Reachable {
 /// Landlock ABI from which the walls of level L2 count as whole.
 const ABI_OF_L2: u32 = 3;
 
-/// Landlock ABI from which its refusals are recorded.
-const ABI_OF_L3: u32 = 7;
-
 /// What this machine can enforce, found by asking the kernel for Landlock and by really putting up a cell with
 /// namespaces, in a process of its own. Asked once; changes nothing.
 pub fn reachable() -> Reachable {
@@ -52,7 +49,7 @@ fn find_out() -> Reachable {
     };
     let root = rustix::process::geteuid().is_root();
     let own_user = root.then_some(Mechanism::OwnUser);
-    match if abi >= ABI_OF_L2 { try_namespaces() } else { Err(old_abi(abi)) } {
+    match if abi >= ABI_OF_L2 { try_namespaces(None) } else { Err(old_abi(abi)) } {
         Ok(()) => {
             let held = [
                 Mechanism::Landlock,
@@ -61,12 +58,15 @@ fn find_out() -> Reachable {
                 Mechanism::SystemCalls,
                 Mechanism::Detector,
             ];
-            let (level, why) = match kernel_records(abi) {
+            let mut missing = gaps::missing(abi, &held);
+            let (level, remedy) = match try_audit() {
                 Ok(()) => (IsolationLevel::L3, None),
-                Err(why) => (IsolationLevel::L2, Some(format!("level L3: {why}"))),
+                Err(why) => {
+                    missing.insert(0, format!("level L3: {why}"));
+                    (IsolationLevel::L2, Some(AUDIT.to_owned()))
+                }
             };
-            let missing = why.into_iter().chain(gaps::missing(abi, &held)).collect();
-            Reachable { level, landlock_abi: Some(abi), missing, remedy: None }
+            Reachable { level, landlock_abi: Some(abi), missing, remedy }
         }
         Err(why) => {
             let filter = Filter::build(&FilterOptions::default()).is_ok();
@@ -90,12 +90,23 @@ const NAMESPACES: &str = "for level L2 allow unprivileged user namespaces: sysct
      kernel.apparmor_restrict_unprivileged_userns=0); in a container, a seccomp profile that lets clone, mount and \
      pivot_root pass and an unmasked /proc; or set `min-isolation = \"L1\"` in the experiment file if that is enough";
 
-/// Can the kernel's own records be read? That they arrive, each cell's canary shows.
-fn kernel_records(abi: u32) -> Result<(), String> {
-    if abi < ABI_OF_L3 {
-        return Err(format!("Landlock ABI {ABI_OF_L3} is needed for its records and this kernel has {abi}"));
-    }
-    AuditTap::possible().map_err(|error| error.to_string())
+const AUDIT: &str = "for level L3 switch the kernel's auditing on (Linux 6.15 or newer, root outside every container): \
+     `bench doctor --fix` prints what it changes, `--undo` puts it back";
+
+/// A cell's canary must arrive among the kernel's records, and its count must be right: elsewhere than in the machine's
+/// first network namespace one may listen and hears nothing. In a thread of its own, since the caller may be a runtime.
+fn try_audit() -> Result<(), String> {
+    let attempt = || {
+        let tap = AuditTap::start().map_err(|error| error.to_string())?;
+        let nonce = audit::nonce().map_err(|error| error.to_string())?;
+        let watch = tap.expect(&nonce);
+        try_namespaces(Some(&nonce))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let heard = runtime.map_err(|error| error.to_string())?.block_on(watch.settle());
+        heard.hole.map_or(Ok(()), Err)
+    };
+    std::thread::scope(|scope| scope.spawn(attempt).join())
+        .unwrap_or_else(|_| Err("it could not be tried".to_owned()))
 }
 
 fn old_abi(abi: u32) -> String {
@@ -103,9 +114,9 @@ fn old_abi(abi: u32) -> String {
 }
 
 /// Starts this binary's hidden subcommand, which tries and tells.
-fn try_namespaces() -> Result<(), String> {
+fn try_namespaces(canary: Option<&str>) -> Result<(), String> {
     let output = Command::new("/proc/self/exe")
-        .args(["sandbox-exec", trial::ARGUMENT])
+        .args(["sandbox-exec", trial::ARGUMENT].into_iter().chain(canary))
         .env_clear()
         .stdin(Stdio::null())
         .stderr(Stdio::null())

@@ -13,7 +13,7 @@ use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
 
 use crate::attempt::Attempt;
-use crate::audit::{Heard, Watch};
+use crate::audit::Watch;
 use crate::captured::{Capture, Captured};
 use crate::classify::{self, Grounds};
 use crate::error::LaunchError;
@@ -70,7 +70,7 @@ pub enum Stop {
 pub(crate) struct Ground {
     pub(crate) grounds: Grounds,
     pub(crate) housekeeping: Vec<Housekeeping>,
-    /// The kernel's own records of the cell, where they are listened to.
+    /// Who hears the kernel's own records of it.
     pub(crate) watch: Option<Watch>,
 }
 
@@ -154,11 +154,7 @@ async fn follow(
         }
     };
     let _ = tokio::time::timeout(DRAIN_PATIENCE, rest).await;
-    let kernels = match ground.watch.take() {
-        Some(watch) => Some(watch.settle().await),
-        None => None,
-    };
-    draining.exit(ended, raised, heard.with(kernels).judged(&ground))
+    draining.exit(ended, raised, heard.with_records(ground.watch.take()).await.judged(&ground))
 }
 
 /// What was heard of a cell's attempts, piece by piece.
@@ -178,15 +174,13 @@ struct Seen {
 }
 
 impl HeardOf {
-    /// What the supervisor heard, and what the kernel recorded: only both together are the whole.
-    fn with(mut self, kernels: Option<Heard>) -> Self {
-        let Some(kernels) = kernels else { return self };
-        self.attempts.extend(kernels.attempts);
-        self.closed = match (self.closed, kernels.hole) {
-            (None, _) => Some(Some("nobody heard what the kernel does not record".to_owned())),
-            (Some(Some(hole)), _) | (Some(None), Some(hole)) => Some(Some(hole)),
-            (Some(None), None) => Some(None),
-        };
+    /// Adds what the kernel recorded, once it has said how much that is.
+    async fn with_records(mut self, watch: Option<Watch>) -> Self {
+        let Some(watch) = watch else { return self };
+        let heard = watch.settle().await;
+        self.attempts.extend(heard.attempts);
+        let hole = self.closed.flatten().into_iter().chain(heard.hole).reduce(|a, b| format!("{a}; {b}"));
+        self.closed = Some(hole);
         self
     }
 

@@ -145,6 +145,32 @@ mod tests {
     }
 
     #[test]
+    fn a_hundred_at_once_get_a_slot_each_and_the_next_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let template = dir.path().join("template");
+        std::fs::create_dir_all(template.join("src")).unwrap();
+        std::fs::write(template.join("src/lib.rs"), "pub fn f() {}").unwrap();
+        let state = dir.path().join("state");
+        let made: Vec<(Slot, Workspace)> = std::thread::scope(|scope| {
+            let one = || {
+                // Each opens the directory itself, as separate harnesses would.
+                let mut slot = Slots::open(&state).unwrap().take().unwrap();
+                let workspace = slot.fresh(Some(&template)).unwrap();
+                (slot, workspace)
+            };
+            let threads: Vec<_> = (0..SLOTS).map(|_| scope.spawn(one)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let roots: std::collections::BTreeSet<&Path> = made.iter().map(|(_, w)| w.root()).collect();
+        assert_eq!(roots.len(), SLOTS);
+        for root in roots {
+            assert_eq!(std::fs::read_to_string(root.join("src/lib.rs")).unwrap(), "pub fn f() {}");
+        }
+        let error = Slots::open(&state).unwrap().take().unwrap_err();
+        assert!(matches!(error, WorkspaceError::NoFreeSlot { slots: SLOTS, .. }), "{error}");
+    }
+
+    #[test]
     fn nothing_of_an_earlier_cell_stays() {
         let dir = tempfile::tempdir().unwrap();
         let slots = Slots::open(dir.path()).unwrap();

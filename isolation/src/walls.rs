@@ -164,10 +164,13 @@ fn grant(
 
 /// Puts the wall up around this process, for good. Sets `no_new_privs` on the way.
 ///
-/// `recorded`: refusals are to be found in the kernel's records after the exec as well, where they end by default.
-pub(crate) fn enforce(rules: RulesetCreated, recorded: bool) -> Result<(), Refusal> {
-    let rules = if recorded { rules.log_new_exec(true) } else { Ok(rules) };
-    let rules = rules.map_err(|error| Refusal::no_wall(WALL, error))?;
+/// `audited` asks the kernel to go on recording refusals after the exec, without which records would end there.
+pub(crate) fn enforce(rules: RulesetCreated, audited: bool) -> Result<(), Refusal> {
+    let rules = if audited {
+        rules.log_new_exec(true).map_err(|error| Refusal::no_wall(WALL, error))?
+    } else {
+        rules
+    };
     let status = rules.restrict_self().map_err(|error| Refusal::no_wall(WALL, error))?;
     match status.ruleset {
         RulesetStatus::FullyEnforced => Ok(()),
@@ -197,7 +200,8 @@ pub(crate) fn phrases(abi: u32, system: &SystemGrants, policy: &Policy, level: I
     ];
     let mut enforced = requested.clone();
     for (from, phrase) in by_abi {
-        if abi >= from {
+        // Outside sockets, whatever their kind, are absent where network and mounts are the cell's own.
+        if abi >= from || from > 6 && seen::has_namespaces(level) {
             enforced.push(phrase.clone());
         }
         requested.push(phrase);

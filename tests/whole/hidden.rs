@@ -23,7 +23,7 @@ fn suite(place: &Workplace) {
 fn command_experiment(script: &str) -> String {
     let script = script.replace('\\', "\\\\").replace('"', "\\\"");
     format!(
-        "name = \"hidden\"\nseed = 1\nrepeats = 1\nsuite = \"hidden\"\nmodel = \"oracle\"\n[upstream]\nkind = \"oracle\"\n[[arm]]\nname = \"only\"\nagent = \"command\"\nsurface = \"as-is\"\ncommand = [\"/bin/bash\", \"-c\", \"{script}\"]\n"
+        "name = \"hidden\"\nseed = 1\nrepeats = 1\non-outside-access = \"count\"\nsuite = \"hidden\"\nmodel = \"oracle\"\n[upstream]\nkind = \"oracle\"\n[[arm]]\nname = \"only\"\nagent = \"command\"\nsurface = \"as-is\"\ncommand = [\"/bin/bash\", \"-c\", \"{script}\"]\n"
     )
 }
 

@@ -87,7 +87,10 @@ fn prepare(start: &Start<'_>, ear: Option<OwnedFd>) -> Result<Raised, Refusal> {
     walls::enforce(rules, order.canary.is_some())?;
     let outsiders = if start.grants.is_some() { Outsiders::init() } else { start.surroundings.outsiders };
     let mut probes = probe::run(abi, order, outsiders)?;
-    probe::canary(order, &mut probes)?;
+    if let Some(path) = order.canary_path() {
+        // The last refusal before the program: what the kernel records up to here is our own probing.
+        probes.push(probe::canary(&path)?);
+    }
     let filter = install_filter(start, ear)?;
     Ok(raised(start, abi, (probes, filter), &user))
 }
@@ -137,6 +140,7 @@ fn raised(
             held.push(format!("system-call filter: {} of {} instructions", filter.sha256(), filter.len()));
             held.extend(filter.phrases());
             mechanisms.extend([Mechanism::SystemCalls, Mechanism::Detector]);
+            unheld.push(gaps::unheard(start.order.canary.is_some()).to_owned());
         }
         Err(why) => unheld.push(format!("the system-call filter and its detector: {why}")),
     }

@@ -115,9 +115,7 @@ impl Init<'_> {
 
     fn set_up(&self) -> Result<(OwnedFd, Layout<'_>), Refusal> {
         self.become_init()?;
-        let decoys: Vec<std::path::PathBuf> =
-            self.order.hidden().into_iter().chain(self.order.canary_path()).collect();
-        let layout = Layout::of(&self.surroundings.view, &self.order.policy, &decoys).map_err(
+        let layout = Layout::of(&self.surroundings.view, &self.order.policy, &self.order.hidden()).map_err(
             // As when a probe opens it: the policy shows what it must not.
             |error| Refusal::ProbeWentThrough {
                 probe: "lay the cell out".to_owned(),
@@ -129,6 +127,9 @@ impl Init<'_> {
             door::open(port, self.harness)?;
         }
         view::enter(&layout)?;
+        if let Some(path) = self.order.canary_path() {
+            std::fs::write(&path, "").map_err(|error| Refusal::setup("place the canary", error))?;
+        }
         let signals = kernel::signal_descriptor(&[Signal::CHILD, Signal::TERM])
             .map_err(|error| Refusal::setup("start the cell's init", error))?;
         Ok((signals, layout))
@@ -141,9 +142,9 @@ impl Init<'_> {
         rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable).map_err(fail)?;
         rustix::net::send(&self.channel, b"d", SendFlags::NOSIGNAL).map_err(fail)?;
         let mut datagram = [0u8; 4];
-        match rustix::net::recv(&self.channel, &mut datagram, RecvFlags::empty()).map_err(fail)? {
-            (0, _) => return Err(Refusal::no_wall(WALL, "the supervisor is gone")),
-            (_, _) => {}
+        let (count, _) = rustix::net::recv(&self.channel, &mut datagram, RecvFlags::empty()).map_err(fail)?;
+        if count == 0 {
+            return Err(Refusal::no_wall(WALL, "the supervisor is gone"));
         }
         // A group that leads out of the pid namespace has no number in it.
         rustix::process::setsid().map_err(fail)?;

@@ -56,15 +56,6 @@ pub(crate) fn run(abi: u32, order: &Order, outsiders: Outsiders) -> Result<Vec<S
     Ok(held)
 }
 
-/// The last probe: the kernel's record of its refusal names the domain, and what came before it is not the program's.
-pub(crate) fn canary(order: &Order, held: &mut Vec<String>) -> Result<(), Refusal> {
-    if let Some(path) = order.canary_path() {
-        refused_open(&path)?;
-        held.push("the canary cannot be opened".to_owned());
-    }
-    Ok(())
-}
-
 fn went_through(probe: impl Into<String>, outcome: impl Into<String>) -> Refusal {
     Refusal::ProbeWentThrough { probe: probe.into(), outcome: outcome.into() }
 }
@@ -101,6 +92,15 @@ fn refused_open(path: &Path) -> Result<(), Refusal> {
         Ok(_) => Err(went_through(probe(), "it opened")),
         Err(Errno::ACCESS | Errno::PERM | Errno::NOENT | Errno::NOTDIR | Errno::SRCH) => Ok(()),
         Err(other) => Err(went_through(probe(), format!("not decided: {other}"))),
+    }
+}
+
+/// The refusal whose record tells the listener which domain this cell is.
+pub(crate) fn canary(path: &Path) -> Result<String, Refusal> {
+    match rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
+        Err(Errno::ACCESS) => Ok("the canary of the kernel's records is refused".to_owned()),
+        Ok(_) => Err(went_through("open the canary", "it opened")),
+        Err(other) => Err(went_through("open the canary", format!("not decided: {other}"))),
     }
 }
 

@@ -33,7 +33,7 @@ fn attempt(surroundings: &launcher::Surroundings, signals: OwnedFd) -> Result<()
         cwd: "/".into(),
         policy: Policy::default(),
         level: IsolationLevel::L2,
-        canary: None,
+        canary: std::env::args().nth(3),
         wall_ms: 5_000,
     };
     let (harness, theirs) =

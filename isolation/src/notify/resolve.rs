@@ -213,7 +213,7 @@ mod tests {
             resolve("/proc/thread-self/cwd/none", true),
             Place { path: cwd.join("none"), found: false }
         );
-        assert_eq!(resolve("ws/none/../x", true).found, false);
+        assert!(!resolve("ws/none/../x", true).found);
         assert_eq!(resolve("ws/out/none", true), Place { path: at("outside/none"), found: false });
         assert!(resolve("ws/circle", true).path.starts_with(at("ws")));
         assert_eq!(resolve("/proc/self/status", true).path, PathBuf::from("/proc/self/status"));
