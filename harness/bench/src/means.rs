@@ -69,7 +69,7 @@ impl Means {
                 UpstreamMeans::OpenaiChat(Arc::new(chat))
             }
         };
-        let seed = Launcher::start().or_exit(Exit::Environment)?;
+        let seed = Launcher::start_at(plan.site.level).or_exit(Exit::Environment)?;
         Ok(Self { seed, slots, upstream, oracle })
     }
 

@@ -194,7 +194,11 @@ impl Stage<'_> {
                     lexicon: resolved.lexicon.clone(),
                     profile: self.arm.arm.profile.clone(),
                     seed: experiment.seed,
-                    workspace: workspace.seen(self.harness.launcher.level()).root.to_string_lossy().into_owned(),
+                    workspace: workspace
+                        .seen(self.harness.launcher.level())
+                        .root
+                        .to_string_lossy()
+                        .into_owned(),
                     cell: self.ticket.cell.id(),
                 },
             );
