@@ -62,7 +62,7 @@ fn a_run_begun_without_namespaces_stays_at_its_level_where_they_are_to_be_had() 
     }
     let place = Workplace::new();
     let file = place.file("experiment.toml", &smoke_experiment("lower"));
-    without(libc::SYS_unshare, &place, &["run", &file, "-q", "-o", "run"]).exits(0);
+    without(libc::SYS_pivot_root, &place, &["run", &file, "-q", "-o", "run"]).exits(0);
     assert!(place.records("run").iter().all(|record| record["isolation"]["level"] == "L1"));
     place.bench(&["run", &file, "-q", "-o", "run"]).exits(0).complains(&["nothing to do"]);
 }
