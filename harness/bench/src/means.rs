@@ -80,7 +80,7 @@ impl Means {
                 UpstreamMeans::Replay(Arc::new(recorded))
             }
         };
-        let seed = Launcher::start().or_exit(Exit::Environment)?;
+        let seed = Launcher::start_at(plan.site.level).or_exit(Exit::Environment)?;
         Ok(Self { seed, slots, upstream, oracle })
     }
 

@@ -31,15 +31,15 @@ impl Place {
 }
 
 /// The directory named with `-o`, else the newest unfinished run of the same lock, else a new one.
-pub(crate) fn choose(source: &Source, options: &RunOptions) -> Result<Place, Failure> {
+pub(crate) fn choose(source: &mut Source, options: &RunOptions) -> Result<Place, Failure> {
     if let Some(dir) = &options.output {
         return named_run_dir(source, dir, options.new);
     }
-    let name = source.experiment().name.as_str();
+    let name = source.experiment().name.to_string();
     let root = Path::new("runs");
     let mut newest_difference = None;
     if !options.new {
-        for dir in runs_of(root, name) {
+        for dir in runs_of(root, &name) {
             match begun(source, &dir) {
                 Begun::Same { finished: false } => return Ok(Place::Unfinished(dir)),
                 Begun::Same { finished: true } => return Ok(Place::Finished(dir)),
@@ -63,7 +63,7 @@ pub(crate) fn choose(source: &Source, options: &RunOptions) -> Result<Place, Fai
     Ok(Place::New(dir.unwrap_or_else(|| root.join(name))))
 }
 
-fn named_run_dir(source: &Source, dir: &Path, new: bool) -> Result<Place, Failure> {
+fn named_run_dir(source: &mut Source, dir: &Path, new: bool) -> Result<Place, Failure> {
     match begun(source, dir) {
         Begun::NotARun => Ok(Place::New(dir.to_owned())),
         Begun::Same { .. } | Begun::Other(_) if new => fail(
@@ -91,18 +91,29 @@ enum Begun {
     Other(String),
 }
 
-fn begun(source: &Source, dir: &Path) -> Begun {
+fn begun(source: &mut Source, dir: &Path) -> Begun {
     let run = match RunDir::open(dir) {
         Ok(run) => run,
         Err(_) => return Begun::NotARun,
     };
     let Ok(lock) = Lock::read(&run.lock()) else { return Begun::NotARun };
+    go_on_at_its_level(source, &lock);
     if let Some(difference) = lock_difference(&lock, &source.plan.lock) {
         return Begun::Other(difference);
     }
     let records = bench_record::read_journal(&run.journal()).map(|(records, _)| records).unwrap_or_default();
     let settled = Progress::of(&records).settled_cells(&source.plan);
     Begun::Same { finished: settled as usize == source.plan.schedule.len() }
+}
+
+/// All cells of an experiment run at one level: a run that was begun at a lower one than this machine reaches by now
+/// goes on at the level at which it was begun. One begun at a higher level differs.
+fn go_on_at_its_level(source: &mut Source, lock: &serde_json::Value) {
+    let begun_at = lock.pointer("/isolation/level").cloned();
+    let Some(level) = begun_at.and_then(|level| serde_json::from_value(level).ok()) else { return };
+    if level < source.plan.site.level && lock_difference(lock, &source.plan.at_level(level)).is_none() {
+        source.plan.settle_level(level);
+    }
 }
 
 /// Run directories of an experiment, newest first.

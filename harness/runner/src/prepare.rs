@@ -278,3 +278,19 @@ impl RunPlan {
         }
     }
 }
+
+impl RunPlan {
+    /// The lock as it would be were the cells to run at this level.
+    pub fn at_level(&self, level: IsolationLevel) -> Lock {
+        let mut lock = self.lock.clone();
+        lock.isolation.level = level;
+        lock.seal()
+    }
+
+    /// Runs the cells at this level, which must be one that is reached here.
+    pub fn settle_level(&mut self, level: IsolationLevel) {
+        self.lock = self.at_level(level);
+        self.lock_sha256 = self.lock.sha256();
+        self.site.level = level;
+    }
+}

@@ -18,9 +18,9 @@ use crate::{progress, say};
 
 /// Plan, run what the journal does not hold yet, report, exit by verdict.
 pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
-    let source = Source::open(ExperimentText::read(options.file.as_deref())?, &options.places)?;
+    let mut source = Source::open(ExperimentText::read(options.file.as_deref())?, &options.places)?;
     require_isolation(&source.plan)?;
-    let place = place::choose(&source, options)?;
+    let place = place::choose(&mut source, options)?;
     if let Place::Finished(dir) = &place {
         say::complain(&format!(
             "{}: every cell is settled, nothing to do (--new starts another run)",
