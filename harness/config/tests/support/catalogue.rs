@@ -2,7 +2,7 @@
 
 use bench_core::{AgentId, Catalogue, SuiteId, SurfaceId, TaskId};
 
-/// Agents `reference`, `pi`, `command`; suites `default` and `smoke`; two tokenizers.
+/// Agents `reference`, `pi`, `codex`, `claude`, `command`; suites `default` and `smoke`; two tokenizers.
 pub(crate) fn catalogue() -> Catalogue {
     let surfaces =
         |names: &[&str]| names.iter().map(|name| SurfaceId::new(*name).unwrap()).collect::<Vec<_>>();
@@ -11,6 +11,8 @@ pub(crate) fn catalogue() -> Catalogue {
         agents: [
             ("reference", surfaces(&["bare", "loaded", "gateway", "entries"])),
             ("pi", surfaces(&["four-tools", "seven-builtins"])),
+            ("codex", surfaces(&["default", "code-mode-only"])),
+            ("claude", surfaces(&["bare", "default"])),
             ("command", surfaces(&["own"])),
         ]
         .map(|(agent, surfaces)| (AgentId::new(agent).unwrap(), surfaces))
