@@ -59,6 +59,16 @@ pub(crate) struct VariantFile {
     /// Arguments that make the agent show it.
     #[serde(default)]
     pub args: Vec<String>,
+    /// Variables that make the agent show it.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+}
+
+impl VariantFile {
+    /// A surface that takes nothing to be shown.
+    pub(crate) fn named(name: &SurfaceId) -> Self {
+        Self { name: name.clone(), args: Vec::new(), env: BTreeMap::new() }
+    }
 }
 
 /// How an agent comes onto a machine and how it is recognised there.
@@ -82,11 +92,14 @@ pub(crate) struct FileFile {
     /// Relative to HOME.
     pub path: String,
     /// Its content as JSON with placeholders.
-    #[serde(deserialize_with = "json_text")]
-    pub json: Value,
+    #[serde(default, deserialize_with = "json_text")]
+    pub json: Option<Value>,
+    /// Its content as text of any other form; placeholders become text, a line that holds `{name?}` without a value is
+    /// left out.
+    pub text: Option<String>,
 }
 
-fn json_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+fn json_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    serde_json::from_str(&text).map_err(serde::de::Error::custom)
+    serde_json::from_str(&text).map(Some).map_err(serde::de::Error::custom)
 }

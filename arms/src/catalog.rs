@@ -21,9 +21,15 @@ const SURFACES: [(&str, &str); 4] = files![
     "catalog/surfaces/gateway.toml",
     "catalog/surfaces/entries.toml",
 ];
-const ADAPTERS: [(&str, &str); 3] =
-    files!["catalog/agents/reference.toml", "catalog/agents/pi.toml", "catalog/agents/command.toml"];
-const LEXICONS: [(&str, &str); 2] = files!["lexicon/reference.toml", "lexicon/pi.toml"];
+const ADAPTERS: [(&str, &str); 5] = files![
+    "catalog/agents/reference.toml",
+    "catalog/agents/pi.toml",
+    "catalog/agents/codex.toml",
+    "catalog/agents/claude.toml",
+    "catalog/agents/command.toml",
+];
+const LEXICONS: [(&str, &str); 4] =
+    files!["lexicon/reference.toml", "lexicon/pi.toml", "lexicon/codex.toml", "lexicon/claude.toml"];
 
 /// Surfaces, agents and lexicons that this build knows, and where real agents are installed.
 #[derive(Debug, Clone)]
@@ -116,7 +122,7 @@ impl Catalog {
             agent: arm.agent.to_string(),
             known: joined(self.adapters.keys()),
         })?;
-        let (surface, surface_args) = self.shown(adapter, arm)?;
+        let (surface, variant) = self.shown(adapter, arm)?;
         let lexicon = self.lexicons.get(&adapter.lexicon).expect("checked when the catalogue was read");
         let started = match adapter.program.as_str() {
             "arm" => command_of(arm)?,
@@ -128,7 +134,10 @@ impl Catalog {
         };
         let surface_sha256 = match &surface {
             Some(surface) => Sha256Hex::of_json(surface),
-            None => Sha256Hex::of_json(&(&adapter.name, adapter.version, &arm.surface, &surface_args)),
+            None => {
+                let told = (&variant.args, &variant.env);
+                Sha256Hex::of_json(&(&adapter.name, adapter.version, &arm.surface, told))
+            }
         };
         Ok(ResolvedArm {
             agent_version: started.version.clone(),
@@ -138,13 +147,14 @@ impl Catalog {
             surface,
             wire: adapter.wire,
             adapter: adapter.clone(),
-            surface_args,
+            surface_args: variant.args,
+            surface_env: variant.env,
             started,
         })
     }
 
     /// The arm's surface as data, where it is one of the catalogue, or the arguments that make the agent show it.
-    fn shown(&self, adapter: &Adapter, arm: &Arm) -> Result<(Option<Surface>, Vec<String>), ArmError> {
+    fn shown(&self, adapter: &Adapter, arm: &Arm) -> Result<(Option<Surface>, VariantFile), ArmError> {
         let unknown = |known: String| ArmError::UnknownSurface {
             arm: arm.id.to_string(),
             agent: arm.agent.to_string(),
@@ -155,13 +165,13 @@ impl Catalog {
             SurfacesFile::Word(_) => {
                 let found = self.surfaces.get(&arm.surface).cloned();
                 found
-                    .map(|surface| (Some(surface), Vec::new()))
+                    .map(|surface| (Some(surface), VariantFile::named(&arm.surface)))
                     .ok_or_else(|| unknown(joined(self.surfaces.keys())))
             }
             SurfacesFile::Variants(variants) => {
                 let found = variants.iter().find(|variant| variant.name == arm.surface);
                 let names = || joined(variants.iter().map(|variant: &VariantFile| &variant.name));
-                found.map(|variant| (None, variant.args.clone())).ok_or_else(|| unknown(names()))
+                found.map(|variant| (None, variant.clone())).ok_or_else(|| unknown(names()))
             }
         }
     }
@@ -201,6 +211,9 @@ impl Catalog {
             }
             (SurfacesFile::Word(word), _) if word != "catalogue" => {
                 format!("surfaces = {word:?} is not \"catalogue\"")
+            }
+            _ if adapter.files.iter().any(|file| file.json.is_some() == file.text.is_some()) => {
+                "a file has `json` or `text`, one of them".to_owned()
             }
             (_, "own" | "arm") => return Ok(()),
             (_, program) if !program.starts_with("{agents}/") || adapter.install.is_none() => {

@@ -32,6 +32,15 @@ pub(crate) fn text(template: &str, values: &Values) -> String {
     filled + rest
 }
 
+/// A text of lines: a line that holds `{name?}` without a value is left out, everything else is filled as a text.
+pub(crate) fn lines(template: &str, values: &Values) -> String {
+    let lacks = |line: &&str| {
+        values.iter().any(|(name, value)| value.is_null() && line.contains(&format!("{{{name}?}}")))
+    };
+    let kept = template.lines().filter(|line| !lacks(line));
+    kept.map(|line| text(line, values) + "\n").collect()
+}
+
 /// JSON with every placeholder replaced.
 pub(crate) fn json(template: &Value, values: &Values) -> Value {
     match template {
@@ -89,6 +98,14 @@ mod tests {
     fn texts_are_filled_once_and_other_braces_stay() {
         assert_eq!(text("a {url}/{seed} {odd} {other} { {", &values()), "a http://x/7 {url} {other} { {");
         assert_eq!(text("[{none}]", &values()), "[]");
+    }
+
+    #[test]
+    fn a_line_without_its_value_is_left_out() {
+        assert_eq!(
+            lines("a = \"{url}\"\nb = {none?}\nc = {seed?}\n", &values()),
+            "a = \"http://x\"\nc = 7\n"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Lexicon files: read, checked, digested.
 
-use bench_core::lexicon::DiscoveryRule;
+use bench_core::lexicon::{BridgeRule, DiscoveryRule};
 use bench_core::{ActionKind, Lexicon, LexiconRule, Sha256Hex};
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,7 +8,20 @@ use serde_json::Value;
 use crate::error::CatalogError;
 
 /// Placeholders that an action can fill.
-const NAMES: [&str; 9] = ["command", "path", "offset", "limit", "content", "old", "new", "whole", "pattern"];
+const NAMES: [&str; 12] = [
+    "command",
+    "path",
+    "offset",
+    "limit",
+    "content",
+    "old",
+    "new",
+    "whole",
+    "pattern",
+    "workspace",
+    "hunk",
+    "added",
+];
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -17,6 +30,8 @@ struct LexiconFile {
     error_prefixes: Vec<String>,
     discovery: Option<DiscoveryFile>,
     rules: Vec<RuleFile>,
+    #[serde(default)]
+    bridges: Vec<BridgeRule>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -35,6 +50,8 @@ struct RuleFile {
     #[serde(default)]
     substitution: bool,
     group: Option<String>,
+    #[serde(default)]
+    reads_first: bool,
 }
 
 /// Reads a lexicon. Fails on what is not a lexicon and on a placeholder that no action fills.
@@ -48,12 +65,21 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Lexicon, CatalogError> {
     if let Some(discovery) = &read.discovery {
         check_placeholders(&discovery.load_arguments, &["group"]).map_err(inconsistent)?;
     }
+    if let Some(bridge) =
+        read.bridges.iter().find(|b| !b.code.contains("{tool}") || !b.code.contains("{arguments}"))
+    {
+        return Err(inconsistent(format!(
+            "the code of bridge {:?} lacks {{tool}} or {{arguments}}",
+            bridge.tool
+        )));
+    }
     Ok(Lexicon {
         name: read.name,
         rules: read.rules.into_iter().map(rule).collect(),
         discovery: read
             .discovery
             .map(|found| DiscoveryRule { tool: found.tool, load_arguments: found.load_arguments }),
+        bridges: read.bridges,
         error_prefixes: read.error_prefixes,
         sha256: Sha256Hex::of(text),
     })
@@ -66,6 +92,7 @@ fn rule(file: RuleFile) -> LexiconRule {
         arguments: file.arguments,
         substitution: file.substitution,
         group: file.group,
+        reads_first: file.reads_first,
     }
 }
 

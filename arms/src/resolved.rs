@@ -1,5 +1,6 @@
 //! An arm that can be started here, and how: pure from here on.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -42,6 +43,7 @@ pub struct ResolvedArm {
     pub wire: WireKind,
     pub(crate) adapter: Adapter,
     pub(crate) surface_args: Vec<String>,
+    pub(crate) surface_env: BTreeMap<String, String>,
     pub(crate) started: Started,
 }
 
@@ -77,6 +79,7 @@ impl ResolvedArm {
                 .adapter
                 .env
                 .iter()
+                .chain(&self.surface_env)
                 .map(|(key, value)| (key.clone(), fill::text(value, &values)))
                 .collect(),
             files: self
@@ -85,7 +88,10 @@ impl ResolvedArm {
                 .iter()
                 .map(|file| PlacedFile {
                     path: file.path.clone(),
-                    text: fill::json(&file.json, &values).to_string(),
+                    text: match (&file.json, &file.text) {
+                        (Some(json), _) => fill::json(json, &values).to_string(),
+                        (None, text) => fill::lines(text.as_deref().unwrap_or_default(), &values),
+                    },
                 })
                 .collect(),
             readable: self.started.readable.clone(),
@@ -110,6 +116,7 @@ impl ResolvedArm {
         let json_of = |value: serde_json::Result<String>| value.expect("our own types are valid JSON values");
         let mut values = Values::from([
             ("base_url", json!(site.base_url)),
+            ("origin", json!(site.base_url.strip_suffix("/v1").unwrap_or(&site.base_url))),
             ("credential", json!(site.credential)),
             ("instruction", json!(site.instruction)),
             ("home", json!(site.home)),

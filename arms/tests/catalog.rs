@@ -70,7 +70,13 @@ fn every_agent_and_surface_is_listed() {
         .collect();
     assert_eq!(
         listed,
-        ["command: as-is", "pi: four-tools seven-builtins", "reference: bare entries gateway loaded"]
+        [
+            "claude: default bare bash-read",
+            "codex: default code-mode code-mode-only",
+            "command: as-is",
+            "pi: four-tools seven-builtins",
+            "reference: bare entries gateway loaded"
+        ]
     );
 }
 
@@ -219,7 +225,7 @@ fn surfaces_of_one_agent_differ_in_digest_and_in_nothing_else() {
 #[test]
 fn what_cannot_be_started_is_named_with_its_remedy() {
     let refused = |arm: &Arm| catalog().resolve(arm).unwrap_err().to_string();
-    assert!(refused(&arm("codex", "bare")).ends_with("the agents are command, pi, reference"));
+    assert!(refused(&arm("goose", "bare")).ends_with("the agents are claude, codex, command, pi, reference"));
     assert!(refused(&arm("reference", "bear")).ends_with("its surfaces are bare, entries, gateway, loaded"));
     assert!(refused(&arm("pi", "bare")).ends_with("its surfaces are four-tools, seven-builtins"));
     assert!(refused(&arm("pi", "four-tools")).contains("set BENCH_AGENTS_DIR"));

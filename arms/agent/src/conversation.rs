@@ -87,7 +87,7 @@ mod tests {
     fn ask(name: &str, arguments: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         let mut offer = Offer::of(&surface(vec![direct("read"), direct("workflow")])).unwrap();
-        let call = Call { id: "c".into(), name: name.into(), arguments: arguments.into() };
+        let call = Call { id: "c".into(), name: name.into(), arguments: arguments.into(), ..Call::default() };
         answer(&mut offer, &call, folder.path()).unwrap_err()
     }
 

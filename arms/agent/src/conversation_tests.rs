@@ -32,6 +32,7 @@ fn calls(calls: &[(&str, Value)]) -> Answer {
         id: format!("call_{index}"),
         name: (*name).into(),
         arguments: arguments.to_string(),
+        ..Call::default()
     });
     let turn = Turn { calls: calls.collect(), finish: Some("tool_calls".into()), ..Turn::default() };
     (200, "application/json", write_json(&turn))

@@ -48,6 +48,12 @@ pub struct PlacedFile {
 pub enum WireKind {
     /// OpenAI chat completions.
     OpenaiChat,
+    /// OpenAI Responses.
+    OpenaiResponses,
+    /// Anthropic Messages.
+    AnthropicMessages,
+    /// Gemini generateContent.
+    Gemini,
 }
 
 impl WireKind {
@@ -55,6 +61,9 @@ impl WireKind {
     pub fn word(self) -> &'static str {
         match self {
             Self::OpenaiChat => "openai-chat",
+            Self::OpenaiResponses => "openai-responses",
+            Self::AnthropicMessages => "anthropic-messages",
+            Self::Gemini => "gemini",
         }
     }
 }

@@ -32,7 +32,7 @@ pub struct Size {
 pub struct ToolsSize {
     /// Entries of the tools array.
     pub entries: u32,
-    /// Functions that the model can call.
+    /// Tools that the model can call, nested and hosted ones included.
     pub callable: u32,
     /// Bytes of the minified JSON of all tool definitions.
     pub bytes: u64,
@@ -100,6 +100,9 @@ pub struct ToolEntry {
     pub first_offered_turn: u32,
     /// Turn at which it was first called.
     pub first_called_turn: Option<u32>,
+    /// Turns whose requests carried it: times its tokens, what it cost over the attempt. Null = not counted.
+    #[serde(default)]
+    pub offered_turns: Option<u32>,
 }
 
 /// One turn of the agent's own loop.
@@ -123,6 +126,26 @@ pub struct TurnEntry {
     pub calls: Vec<String>,
     /// Milliseconds from the request's last byte to the response's last byte.
     pub wait_ms: f64,
+    /// What fills its context, and what of it a provider's cache can hold from the turn before; null = not measured.
+    #[serde(default)]
+    pub context: Option<ContextShare>,
+}
+
+/// What fills the context of a turn, in bytes of JSON, and what it shares with the turn before from its beginning in the
+/// order of a provider's cache: tools, instructions, conversation.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextShare {
+    /// Tool definitions.
+    pub tools_bytes: u64,
+    /// Instructions, wherever they stand.
+    pub system_bytes: u64,
+    /// Everything else that is said.
+    pub messages_bytes: u64,
+    /// Bytes up to the first difference from the turn before; null for the first turn.
+    pub shared_prefix_bytes: Option<u64>,
+    /// `tools`, `system` or `messages`: where something that the turn before had sent was changed or taken away; null =
+    /// the conversation only grew.
+    pub prefix_broken_in: Option<String>,
 }
 
 /// A group or set of tools made callable during the attempt.

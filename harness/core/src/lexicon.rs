@@ -15,6 +15,10 @@ pub struct Lexicon {
     pub rules: Vec<LexiconRule>,
     /// How a deferred tool is made callable, where the surface has such a way.
     pub discovery: Option<DiscoveryRule>,
+    /// Tools that take code which calls the other tools, and how that code is written. A tool whose dialect is not here
+    /// is not played.
+    #[serde(default)]
+    pub bridges: Vec<BridgeRule>,
     /// Beginnings of a tool result that mean "the call was refused or failed". Empty = nothing is known about errors.
     pub error_prefixes: Vec<String>,
     /// Digest of the file.
@@ -30,7 +34,9 @@ pub struct LexiconRule {
     pub tool: String,
     /// Arguments as JSON with placeholders: a string that is exactly `{path}` becomes the value with its type; inside a
     /// longer string it becomes text; `{path|sh}` is quoted for a POSIX shell; a key whose value is `{offset?}` is left
-    /// out when the action does not say it. Names: command, path, offset, limit, content, old, new, whole, pattern.
+    /// out when the action does not say it. Names: command, path, offset, limit, content, old, new, whole, pattern,
+    /// workspace (its absolute path), hunk (an edit as lines of a patch), added (content as lines of a patch). A tool
+    /// that takes free text has a string here.
     /// A rule that holds a plain `{offset}` which the action does not say does not apply: the next one is tried.
     pub arguments: serde_json::Value,
     /// Is this not the tool of the action's own kind (an edit played by writing the whole file, a search by the shell)?
@@ -38,6 +44,22 @@ pub struct LexiconRule {
     pub substitution: bool,
     /// Capability group that must be loaded first where the tool is not offered at once.
     pub group: Option<String>,
+    /// Must the file have been read before, or the tool refuses?
+    #[serde(default)]
+    pub reads_first: bool,
+}
+
+/// How code is written for one tool that takes code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BridgeRule {
+    /// Exact name of the tool that takes code.
+    pub tool: String,
+    /// Field of its arguments that takes the code; null = it takes free text.
+    pub field: Option<String>,
+    /// Text that its description holds where this dialect is spoken, with `{tool}` for the nested tool's name.
+    pub told: String,
+    /// The code, with `{tool}` and `{arguments}` (JSON).
+    pub code: String,
 }
 
 /// The tool by which a group is loaded.

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use bench_core::{Ending, EndingKind, LimitHit, Sha256Hex};
-use bench_wire::auxiliary::auxiliary;
-use bench_wire::chat::{ChatRequest, is_chat_path};
+use bench_wire::auxiliary::{auxiliary, counted, counting_field};
+use bench_wire::{Api, ModelRequest};
 use bytes::Bytes;
-use hyper::StatusCode;
-use hyper::header;
+use hyper::{HeaderMap, StatusCode, header};
 
 use crate::classify::{RequestClass, classify};
 use crate::exchange::{Arrival, BodyState};
@@ -28,8 +27,8 @@ pub(crate) enum Admission {
 pub(crate) struct Admitted {
     pub(crate) request: u32,
     pub(crate) class: RequestClass,
-    pub(crate) rule: &'static str,
-    pub(crate) chat: Arc<ChatRequest>,
+    pub(crate) rule: String,
+    pub(crate) chat: Arc<ModelRequest>,
     pub(crate) facts: ChatFacts,
 }
 
@@ -84,9 +83,11 @@ impl Turned {
 
 /// A chat request, read and counted.
 pub(crate) struct Read {
-    pub(crate) chat: ChatRequest,
+    pub(crate) chat: ModelRequest,
     pub(crate) tools_sha256: Sha256Hex,
     pub(crate) semantic: Sha256Hex,
+    /// Headers by which an agent says what a request is for.
+    pub(crate) headers: HeaderMap,
 }
 
 /// Decides, numbers and traces a request.
@@ -109,12 +110,13 @@ pub(crate) fn admit(shared: &Shared, arrival: &Arrival) -> Admission {
         Ok((read, (class, rule))) => {
             state.requests += 1;
             let model = read.chat.model.clone();
-            state.trace_request(shared, arrival, (request, class.word(), rule), (Some(&model), body_tokens));
+            state.trace_request(shared, arrival, (request, class.word(), &rule), (Some(&model), body_tokens));
             let facts = state.facts(shared, arrival, &read, (request, class, body_tokens.unwrap_or(0)));
             Admission::Forward(Box::new(Admitted { request, class, rule, chat: Arc::new(read.chat), facts }))
         }
         Err(turned) => {
-            state.requests += u32::from(turned.class == RequestClass::Probe);
+            let answered = matches!(turned.class, RequestClass::Probe | RequestClass::TokenCounting);
+            state.requests += u32::from(answered);
             let labels = (request, turned.class.word(), turned.rule.as_str());
             state.trace_request(shared, arrival, labels, (None, body_tokens));
             drop(state);
@@ -155,19 +157,32 @@ fn examine(shared: &Shared, arrival: &Arrival) -> Result<Read, Turned> {
         let ending = Ending::because(EndingKind::CanarySeen, message);
         return Err(Turned::away(StatusCode::FORBIDDEN, "canary_seen", message).ending(ending));
     }
-    chat_only(arrival)?;
-    let chat = ChatRequest::read(&arrival.body)
+    let api = model_call(shared, arrival)?;
+    let chat = ModelRequest::read(api, &arrival.path, &arrival.body)
         .map_err(|error| Turned::away(StatusCode::BAD_REQUEST, "unreadable", &error.to_string()))?;
     let (tools_sha256, semantic) = (Sha256Hex::of(chat.tools_json()), semantic_sha256(&chat));
-    Ok(Read { chat, tools_sha256, semantic })
+    Ok(Read { chat, tools_sha256, semantic, headers: arrival.headers.clone() })
 }
 
-/// Everything but a plain chat request is a probe, answered from the table or not at all.
-fn chat_only(arrival: &Arrival) -> Result<(), Turned> {
+/// The API of a model call. Everything else is a probe or a count, answered here or not at all.
+fn model_call(shared: &Shared, arrival: &Arrival) -> Result<Api, Turned> {
     if arrival.headers.contains_key(header::UPGRADE) {
         return Err(Turned::probe(StatusCode::UPGRADE_REQUIRED, "no other protocol is spoken here"));
     }
-    if arrival.method != hyper::Method::POST || !is_chat_path(&arrival.path) {
+    if let Some(field) = counting_field(arrival.method.as_str(), &arrival.path) {
+        let text = String::from_utf8_lossy(&arrival.body);
+        let canned = counted(field, shared.spec.counter.count(&text));
+        return Err(Turned {
+            class: RequestClass::TokenCounting,
+            rule: "endpoint that only counts, answered with the local count".to_owned(),
+            status: StatusCode::OK,
+            content_type: canned.content_type,
+            body: canned.body.into(),
+            ending: None,
+        });
+    }
+    let api = Api::of_path(&arrival.path).filter(|_| arrival.method == hyper::Method::POST);
+    let Some(api) = api else {
         let Some(canned) = auxiliary(arrival.method.as_str(), &arrival.path, &[]) else {
             return Err(Turned::probe(StatusCode::NOT_FOUND, "not an endpoint of this API"));
         };
@@ -179,13 +194,13 @@ fn chat_only(arrival: &Arrival) -> Result<(), Turned> {
             body: canned.body.into(),
             ending: None,
         });
-    }
+    };
     let encoding = arrival.headers.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok());
     if encoding.is_some_and(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
         let message = "a compressed body cannot be measured; switch request compression off in the agent";
         return Err(Turned::away(StatusCode::UNSUPPORTED_MEDIA_TYPE, "encoding", message));
     }
-    Ok(())
+    Ok(api)
 }
 
 fn within_requests(shared: &Shared, state: &State) -> Result<(), Turned> {
@@ -203,8 +218,8 @@ fn within_turns(
     state: &mut State,
     read: &Read,
     body_tokens: u64,
-) -> Result<(RequestClass, &'static str), Turned> {
-    let (class, rule) = classify(&read.chat, state.tools_seen);
+) -> Result<(RequestClass, String), Turned> {
+    let (class, rule) = classify(&read.chat, &read.headers, state);
     let limits = shared.spec.limits;
     if let Some(limit) =
         limits.turns.filter(|limit| class == RequestClass::AgentTurn && state.turns >= *limit)

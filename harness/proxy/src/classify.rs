@@ -1,17 +1,27 @@
 //! What a request is for, by rules that are recorded with it. A wrong class would put a title's cost on the agent's
 //! loop or hide a turn, so each rule has a name that a reader can check against the bytes.
 
-use bench_wire::chat::{ChatMessage, ChatRequest};
+use bench_core::Sha256Hex;
+use bench_wire::{ModelRequest, RequestMessage};
+use hyper::HeaderMap;
+
+use crate::shared::State;
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RequestClass {
     /// A turn of the agent's own loop.
     AgentTurn,
-    /// A name for the conversation, or another short side question.
+    /// A title for the conversation, or another short side question.
     Title,
     /// A summary that takes the place of the conversation.
     Compaction,
+    /// A name for a session, a branch or a file.
+    Naming,
+    /// A question how many tokens something is.
+    TokenCounting,
+    /// A turn of an agent that the agent started.
+    Subagent,
     /// Anything that is no model call.
     Probe,
     /// Turned away by the recorder.
@@ -25,6 +35,9 @@ impl RequestClass {
             Self::AgentTurn => "agent_turn",
             Self::Title => "title",
             Self::Compaction => "compaction",
+            Self::Naming => "naming",
+            Self::TokenCounting => "token_counting",
+            Self::Subagent => "subagent",
             Self::Probe => "probe",
             Self::Refused => "refused",
         }
@@ -40,55 +53,93 @@ pub(crate) enum ToolsSeen {
     NotYet,
 }
 
+/// By what a conversation is known: its instructions and its first message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Conversation {
+    instructions: Sha256Hex,
+    first: Sha256Hex,
+}
+
 /// Rule of a request without tools whose attempt showed tools only later; written when the attempt is over.
 pub(crate) const TOOLS_CAME_LATER: &str = "no tools; a later request of the attempt carries tools";
-
+/// Header by which one agent says that a subagent asks.
+const SUBAGENT_HEADER: &str = "x-openai-subagent";
 /// Characters read at the beginning and end of a text for the words below.
 const WINDOW: usize = 600;
 
-/// Class and rule of a chat request.
-pub(crate) fn classify(request: &ChatRequest, seen: ToolsSeen) -> (RequestClass, &'static str) {
-    if !request.tools.is_empty() {
-        return (RequestClass::AgentTurn, "carries tools");
+/// Class and rule of a model call, and what it shows of the attempt's main conversation.
+pub(crate) fn classify(
+    request: &ModelRequest,
+    headers: &HeaderMap,
+    state: &mut State,
+) -> (RequestClass, String) {
+    if let Some(word) = headers.get(SUBAGENT_HEADER) {
+        let word = String::from_utf8_lossy(word.as_bytes());
+        let class = if word == "compact" { RequestClass::Compaction } else { RequestClass::Subagent };
+        return (class, format!("header {SUBAGENT_HEADER}: {word}"));
     }
-    let dialogue: Vec<&ChatMessage> = request.messages.iter().filter(|m| !m.is_instruction()).collect();
+    if request.tools.is_empty() {
+        let (class, rule) = without_tools(request, state.tools_seen);
+        return (class, rule.to_owned());
+    }
+    let conversation = Conversation::of(request);
+    let main = state.conversation.get_or_insert_with(|| conversation.clone());
+    // Agents rewrite their instructions (then the first message stays) and compact (then the instructions stay).
+    if main.instructions != conversation.instructions && main.first != conversation.first {
+        let rule = "carries tools; instructions and first message are not those of the main conversation";
+        return (RequestClass::Subagent, rule.to_owned());
+    }
+    (RequestClass::AgentTurn, "carries tools".to_owned())
+}
+
+impl Conversation {
+    fn of(request: &ModelRequest) -> Self {
+        let instructions = request.messages.iter().filter(|m| m.is_instruction());
+        let instructions: String = instructions.map(|m| m.text.as_str()).collect();
+        let first = request.messages.iter().find(|m| !m.is_instruction() && !m.text.is_empty());
+        Self {
+            instructions: Sha256Hex::of(instructions),
+            first: Sha256Hex::of(first.map(|m| m.text.as_str()).unwrap_or_default()),
+        }
+    }
+}
+
+fn without_tools(request: &ModelRequest, seen: ToolsSeen) -> (RequestClass, &'static str) {
+    let speaks = |m: &&RequestMessage| !m.is_instruction() && m.role != "item";
+    let dialogue: Vec<&RequestMessage> = request.messages.iter().filter(speaks).collect();
     let instruction = request.messages.iter().find(|m| m.is_instruction());
-    let asks = |words: &[&str]| {
-        let texts = [instruction.copied_text(), dialogue.last().copied().copied_text()];
-        texts.iter().any(|text| words.iter().any(|word| text.contains(word)))
-    };
+    let texts = [ends(instruction), ends(dialogue.last().copied())];
+    let asks = |words: &[&str]| texts.iter().any(|text| words.iter().any(|word| text.contains(word)));
     let (title, summary) = (asks(&["title"]), asks(&["summar", "compact"]));
+    let names = asks(&["name for th", "session name", "branch name", "name this session", "kebab-case"]);
     match (seen, dialogue.len() <= 2) {
-        (ToolsSeen::NotYet, true) if title => (RequestClass::Title, "no tools; short; asks for a title"),
+        (_, true) if title => (RequestClass::Title, "no tools; short; asks for a title"),
+        (_, true) if names => (RequestClass::Naming, "no tools; short; asks for a name"),
         (ToolsSeen::NotYet, _) => (RequestClass::AgentTurn, "no tools seen in this attempt yet"),
-        (ToolsSeen::Before, true) if title => (RequestClass::Title, "no tools; short; asks for a title"),
         (ToolsSeen::Before, _) if summary => (RequestClass::Compaction, "no tools; asks for a summary"),
         (ToolsSeen::Before, true) => (RequestClass::Title, "no tools after tools; short"),
         (ToolsSeen::Before, false) => (RequestClass::Compaction, "no tools after tools; long"),
     }
 }
 
-trait Ends {
-    /// Beginning and end of the message's text, lower case.
-    fn copied_text(self) -> String;
-}
-
-impl Ends for Option<&ChatMessage> {
-    fn copied_text(self) -> String {
-        let Some(message) = self else { return String::new() };
-        let text = message.text.as_str();
-        let head: String = text.chars().take(WINDOW).collect();
-        let tail: String = text.chars().rev().take(WINDOW).collect::<Vec<_>>().into_iter().rev().collect();
-        format!("{head}\n{tail}").to_lowercase()
-    }
+/// Beginning and end of a message's text, lower case.
+fn ends(message: Option<&RequestMessage>) -> String {
+    let Some(message) = message else { return String::new() };
+    let text = message.text.as_str();
+    let head: String = text.chars().take(WINDOW).collect();
+    let tail: String = text.chars().rev().take(WINDOW).collect::<Vec<_>>().into_iter().rev().collect();
+    format!("{head}\n{tail}").to_lowercase()
 }
 
 #[cfg(test)]
 mod tests {
+    use bench_wire::Api;
+
     use super::*;
 
     fn class_of(body: &serde_json::Value, seen: ToolsSeen) -> RequestClass {
-        classify(&ChatRequest::read(body.to_string().as_bytes()).unwrap(), seen).0
+        let request = ModelRequest::read(Api::Chat, "", body.to_string().as_bytes()).unwrap();
+        if request.tools.is_empty() { without_tools(&request, seen).0 } else { RequestClass::AgentTurn }
     }
 
     #[test]
@@ -101,12 +152,14 @@ mod tests {
             json!({"messages": [user("a"), user("b"), user("c"), user("Summarize the conversation")]});
         let long = json!({"messages": [user("a"), user("b"), user("c")]});
         let plain = json!({"messages": [user("Fix it")]});
+        let name = json!({"messages": [user("Generate a short kebab-case name that captures this")]});
         assert_eq!(
             class_of(&json!({"messages": [user("title")], "tools": [tool]}), ToolsSeen::NotYet),
             RequestClass::AgentTurn
         );
         assert_eq!(class_of(&title, ToolsSeen::NotYet), RequestClass::Title);
         assert_eq!(class_of(&title, ToolsSeen::Before), RequestClass::Title);
+        assert_eq!(class_of(&name, ToolsSeen::Before), RequestClass::Naming);
         assert_eq!(class_of(&plain, ToolsSeen::NotYet), RequestClass::AgentTurn);
         assert_eq!(class_of(&plain, ToolsSeen::Before), RequestClass::Title);
         assert_eq!(class_of(&summary, ToolsSeen::Before), RequestClass::Compaction);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bench_core::EndingKind;
-use bench_wire::Turn;
+use bench_wire::{Api, Turn};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Frame, Incoming};
@@ -51,6 +51,8 @@ pub(crate) struct Settled {
     pub(crate) class: RequestClass,
     pub(crate) rule: String,
     pub(crate) body_tokens: Option<u64>,
+    /// The API of its path; none when it is no model call.
+    pub(crate) api: Option<Api>,
     /// None when it did not go to the upstream.
     pub(crate) chat: Option<ChatFacts>,
 }
@@ -119,6 +121,7 @@ fn answer_own(
         class: own.class,
         rule: own.rule,
         body_tokens: own.body_tokens,
+        api: None,
         chat: None,
     };
     shared.settle(arrival, settled, outcome);
@@ -237,7 +240,7 @@ impl Forwarding {
         *head.headers_mut() = headers::for_agent(&headers);
         // When the agent is gone, `pieces` is closed and the loop below ends.
         let _ = reply.send(head);
-        let mut tape = Tape::new(status, &headers, self.arrival.arrived_ms);
+        let mut tape = Tape::new(self.admitted.chat.api, status, &headers, self.arrival.arrived_ms);
         let (mut fault, mut last, mut ended) = (None, None, body.is_end_stream());
         while !ended {
             let frame = tokio::select! {
@@ -282,8 +285,9 @@ impl Forwarding {
         let settled = Settled {
             request: self.admitted.request,
             class: self.admitted.class,
-            rule: self.admitted.rule.to_owned(),
+            rule: self.admitted.rule.clone(),
             body_tokens: Some(self.admitted.facts.body_tokens),
+            api: Some(self.admitted.chat.api),
             chat: Some(self.admitted.facts),
         };
         self.shared.settle(self.arrival, settled, outcome);

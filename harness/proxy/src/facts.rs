@@ -4,12 +4,14 @@
 use std::sync::Arc;
 
 use bench_core::Sha256Hex;
-use bench_wire::chat::ChatRequest;
+use bench_wire::{ModelRequest, RequestTool};
 
 use crate::admission::Read;
 use crate::classify::{RequestClass, ToolsSeen};
 use crate::exchange::Arrival;
-use crate::ledger::{Body, ChatFacts, Offer, ToolResult, callable, first_request, tool_size};
+use crate::ledger::{
+    Body, ChatFacts, Offer, Prefix, Sent, ToolResult, first_request, saturating_u32, tool_sizes,
+};
 use crate::shared::{Shared, State};
 use crate::trace::TraceEvent;
 
@@ -51,15 +53,30 @@ impl State {
         };
         let body = Body { request, bytes: &arrival.body, tokens: body_tokens };
         let first = may_be_first.then(|| first_request(counter, body, chat));
-        let new = chat.tools.iter().filter(|tool| self.offered.insert(tool.name.clone()));
-        let new_tools: Vec<_> = new.map(|tool| tool_size(counter, tool)).collect();
+        let new_tools = tool_sizes(counter, chat, |key| self.offered.insert(key));
         if self.tools_seen == ToolsSeen::Before && !new_tools.is_empty() {
             self.trace_loads(shared, request, new_tools.iter().map(|tool| tool.name.clone()));
         }
         if !chat.tools.is_empty() {
             self.tools_seen = ToolsSeen::Before;
         }
+        let prefix = match class {
+            RequestClass::AgentTurn => {
+                let sent = Sent::of(chat);
+                let prefix = sent.after(self.sent.as_ref());
+                self.sent = Some(sent);
+                prefix
+            }
+            RequestClass::Title
+            | RequestClass::Compaction
+            | RequestClass::Naming
+            | RequestClass::TokenCounting
+            | RequestClass::Subagent
+            | RequestClass::Probe
+            | RequestClass::Refused => Prefix::default(),
+        };
         ChatFacts {
+            prefix,
             model: chat.model.clone(),
             body_tokens,
             offer: self.offer_of(read),
@@ -76,8 +93,8 @@ impl State {
             return Arc::clone(before);
         }
         let offer = Arc::new(Offer {
-            names: read.chat.tools.iter().map(|tool| tool.name.clone()).collect(),
-            callable: callable(&read.chat),
+            names: read.chat.tools.iter().map(RequestTool::full_name).collect(),
+            callable: saturating_u32(read.chat.tools.len()),
             sha256: read.tools_sha256.clone(),
         });
         Arc::clone(self.offer.insert(offer))
@@ -98,22 +115,23 @@ impl State {
     }
 
     /// Tool results that no earlier request carried.
-    fn new_results(&mut self, shared: &Shared, request: u32, chat: &ChatRequest) -> Vec<ToolResult> {
+    fn new_results(&mut self, shared: &Shared, request: u32, chat: &ModelRequest) -> Vec<ToolResult> {
         let prefixes = &shared.spec.error_prefixes;
         let mut new = Vec::new();
-        for message in &chat.messages {
-            let Some(id) = message.call_id.as_ref().filter(|id| self.results.insert((*id).clone())) else {
+        for result in chat.messages.iter().flat_map(|message| &message.results) {
+            let id = &result.id;
+            if !self.results.insert(id.clone()) {
                 continue;
-            };
+            }
             let calls = chat.messages.iter().flat_map(|message| &message.calls);
-            let tool = calls.clone().find(|call| call.id == *id).map(|call| call.name.clone());
-            let refused = prefixes.iter().any(|prefix| message.text.starts_with(prefix.as_str()));
+            let tool = calls.into_iter().find(|call| call.id == *id).map(|call| call.name.clone());
+            let refused = prefixes.iter().any(|prefix| result.text.starts_with(prefix.as_str()));
             let event = TraceEvent::ToolResult {
                 request,
                 id,
                 tool: tool.as_deref(),
-                bytes: message.text.len() as u64,
-                sha256: Sha256Hex::of(&message.text),
+                bytes: result.text.len() as u64,
+                sha256: Sha256Hex::of(&result.text),
                 refused: (!prefixes.is_empty()).then_some(refused),
             };
             self.trace(shared.now_ms(), &event);

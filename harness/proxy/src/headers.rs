@@ -16,13 +16,14 @@ const HOP_BY_HOP: [HeaderName; 8] = [
 ];
 
 /// Headers that carry a secret: never on disk, never passed on.
-const CREDENTIALS: [HeaderName; 6] = [
+const CREDENTIALS: [HeaderName; 7] = [
     header::AUTHORIZATION,
     header::PROXY_AUTHORIZATION,
     header::COOKIE,
     header::SET_COOKIE,
     HeaderName::from_static("x-api-key"),
     HeaderName::from_static("api-key"),
+    HeaderName::from_static("x-goog-api-key"),
 ];
 
 /// Request headers for an upstream: without host, connection headers and credentials.
@@ -58,7 +59,8 @@ pub(crate) fn credential(headers: &HeaderMap) -> Option<&str> {
         let (scheme, token) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
-    bearer.or_else(|| text(HeaderName::from_static("x-api-key")))
+    let named = ["x-api-key", "x-goog-api-key"].into_iter().map(HeaderName::from_static);
+    bearer.or_else(|| named.into_iter().find_map(text))
 }
 
 fn without_connection(headers: &HeaderMap) -> HeaderMap {

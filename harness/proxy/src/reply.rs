@@ -44,9 +44,9 @@ impl Body for ReplyBody {
     }
 }
 
-/// An answer of the recorder's own: an error object as the API writes them.
+/// An answer of the recorder's own: an error object that every API's clients can read.
 pub(crate) fn error_body(code: &str, message: &str) -> Bytes {
-    let body = serde_json::json!({"error": {"message": message, "type": "bench_recorder", "code": code}});
+    let body = serde_json::json!({"type": "error", "error": {"message": message, "type": "bench_recorder", "code": code}});
     Bytes::from(body.to_string())
 }
 

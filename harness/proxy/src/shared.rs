@@ -10,10 +10,10 @@ use memchr::memmem;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::classify::{RequestClass, ToolsSeen};
+use crate::classify::{Conversation, RequestClass, ToolsSeen};
 use crate::exchange::{Arrival, Outcome, Settled};
 use crate::headers;
-use crate::ledger::{Answer, Exchange, Offer, usage_of};
+use crate::ledger::{Answer, Exchange, Offer, Sent, usage_of, wire_of};
 use crate::recorder::{RecorderError, RecorderSpec};
 use crate::trace::{Trace, TraceEvent, rounded};
 
@@ -49,6 +49,10 @@ pub(crate) struct State {
     pub(crate) tools_seen: ToolsSeen,
     /// The offer of the last agent turn.
     pub(crate) offer: Option<Arc<Offer>>,
+    /// Who began the attempt's main conversation: its instructions and its first message.
+    pub(crate) conversation: Option<Conversation>,
+    /// What the last agent turn sent, for the prefix that the next one shares with it.
+    pub(crate) sent: Option<Sent>,
     /// Calls whose results were seen.
     pub(crate) results: BTreeSet<String>,
     /// The last chat request that failed.
@@ -153,7 +157,7 @@ impl Shared {
             request: settled.request,
             class: settled.class.word().to_owned(),
             rule: settled.rule.clone(),
-            wire: self.spec.wire,
+            wire: settled.api.map_or(self.spec.wire, wire_of),
             method: arrival.method.to_string(),
             path: arrival.path.clone(),
             headers: headers::for_record(&arrival.headers),
@@ -206,6 +210,8 @@ impl State {
             offered: BTreeSet::new(),
             tools_seen: ToolsSeen::NotYet,
             offer: None,
+            conversation: None,
+            sent: None,
             results: BTreeSet::new(),
             failed: None,
         }

@@ -1,7 +1,6 @@
 //! What has arrived of a response: its bytes, when each piece came, and the turn as far as it can be read.
 
-use bench_wire::TurnError;
-use bench_wire::chat::TurnReader;
+use bench_wire::{Api, ReplyReader, TurnError};
 use bytes::Bytes;
 use hyper::body::Frame;
 use hyper::header::CONTENT_TYPE;
@@ -18,12 +17,12 @@ pub(crate) struct Tape {
     origin_ms: f64,
     bytes: Vec<u8>,
     frames: Vec<(f64, u64)>,
-    reader: TurnReader,
+    reader: ReplyReader,
 }
 
 impl Tape {
-    pub(crate) fn new(status: StatusCode, headers: &HeaderMap, origin_ms: f64) -> Self {
-        let reader = TurnReader::new(headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()));
+    pub(crate) fn new(api: Api, status: StatusCode, headers: &HeaderMap, origin_ms: f64) -> Self {
+        let reader = ReplyReader::new(api, headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()));
         Self { status, origin_ms, bytes: Vec::new(), frames: Vec::new(), reader }
     }
 

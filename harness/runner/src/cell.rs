@@ -86,7 +86,7 @@ impl Stage<'_> {
         stop: &StopWish,
         findings: &mut Findings,
     ) -> Result<(), AttemptError> {
-        let recorder = match self.start_recorder().await {
+        let recorder = match self.start_recorder(workspace).await {
             Ok(recorder) => recorder,
             Err(ending) => {
                 findings.ending = Some(*ending);
@@ -146,7 +146,7 @@ impl Stage<'_> {
         self.ticket.credential(&self.harness.run_dir, &self.plan.lock_sha256)
     }
 
-    async fn start_recorder(&self) -> Result<Recorder, Box<Ending>> {
+    async fn start_recorder(&self, workspace: &Workspace) -> Result<Recorder, Box<Ending>> {
         let experiment = &self.plan.experiment;
         let fault = |what: String| Box::new(Ending::because(EndingKind::HarnessFault, what));
         let port = experiment.recorder_port.unwrap_or(0);
@@ -161,6 +161,7 @@ impl Stage<'_> {
                     lexicon: resolved.lexicon.clone(),
                     profile: self.arm.arm.profile.clone(),
                     seed: experiment.seed,
+                    workspace: workspace.root().to_string_lossy().into_owned(),
                     cell: self.ticket.cell.id(),
                 },
             );

@@ -18,6 +18,9 @@ pub fn auxiliary(method: &str, path: &str, models: &[&str]) -> Option<Canned> {
     if method.eq_ignore_ascii_case("HEAD") {
         return Some(json(Vec::new()));
     }
+    if method.eq_ignore_ascii_case("POST") && path.ends_with("/api/event_logging/batch") {
+        return Some(json(b"{}".to_vec()));
+    }
     if !method.eq_ignore_ascii_case("GET") {
         return None;
     }
@@ -27,6 +30,25 @@ pub fn auxiliary(method: &str, path: &str, models: &[&str]) -> Option<Canned> {
     }
     let (_, id) = path.split_once("/models/")?;
     Some(json(model(id).to_string().into_bytes()))
+}
+
+/// What is counted by an endpoint that only counts: the field in which its answer stands.
+pub fn counting_field(method: &str, path: &str) -> Option<&'static str> {
+    let path = path.split(['?', '#']).next().unwrap_or(path).trim_end_matches('/');
+    if !method.eq_ignore_ascii_case("POST") {
+        None
+    } else if path.ends_with("/count_tokens") || path.ends_with("/responses/input_tokens") {
+        Some("input_tokens")
+    } else if path.ends_with(":countTokens") {
+        Some("totalTokens")
+    } else {
+        None
+    }
+}
+
+/// The answer of an endpoint that only counts.
+pub fn counted(field: &str, tokens: u64) -> Canned {
+    json(serde_json::json!({ field: tokens }).to_string().into_bytes())
 }
 
 fn model(id: &str) -> serde_json::Value {

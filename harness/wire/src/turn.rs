@@ -28,8 +28,22 @@ pub struct Call {
     pub id: String,
     /// Tool.
     pub name: String,
-    /// Arguments as the model wrote them: usually JSON, not always valid.
+    /// Arguments as the model wrote them: usually JSON, not always valid; the free text of a custom call.
     pub arguments: String,
+    /// Namespace of the tool, where the wire says it apart.
+    pub namespace: Option<String>,
+    /// What `arguments` are.
+    pub form: CallForm,
+}
+
+/// What the arguments of a call are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CallForm {
+    /// JSON by the tool's schema.
+    #[default]
+    Function,
+    /// Free text.
+    Custom,
 }
 
 /// Usage in one normal form: input includes cached, output includes reasoning. Null = not said.
@@ -39,6 +53,8 @@ pub struct WireUsage {
     pub input_tokens: Option<u64>,
     /// Of these, from the provider's cache.
     pub cached_input_tokens: Option<u64>,
+    /// Of the input, written to the provider's cache.
+    pub cache_write_tokens: Option<u64>,
     /// Output tokens.
     pub output_tokens: Option<u64>,
     /// Of these, reasoning.

@@ -227,6 +227,7 @@ pub(crate) fn tool(name: &str, tokens: u64, calls: u32) -> ToolEntry {
         errors: None,
         first_offered_turn: 1,
         first_called_turn: (calls > 0).then_some(1),
+        offered_turns: None,
     }
 }
 
@@ -241,6 +242,7 @@ fn turn(turn: u32) -> TurnEntry {
         surface_sha256: Sha256Hex::of("surface"),
         calls: Vec::new(),
         wait_ms: 1.0,
+        context: None,
     }
 }
 

@@ -1,37 +1,50 @@
 //! Sizes read off a request: the first request as a whole, and each tool when it is first offered.
 
+use bench_core::Sha256Hex;
 use bench_core::ledger::{FirstRequest, Size, ToolsSize};
-use bench_core::{Sha256Hex, WireKind};
 use bench_tokens::Counter;
-use bench_wire::chat::{ChatRequest, ChatTool};
+use bench_wire::{Api, ModelRequest, Place, RequestTool};
+use serde_json::Value;
 
-/// Fields that differ between equal requests: who asks and what the provider's cache is told.
-const VOLATILE: [&str; 4] = ["metadata", "prompt_cache_key", "safety_identifier", "user"];
+/// Fields that differ between equal requests: who asks, and what the provider's cache is told.
+fn volatile(api: Api) -> &'static [&'static str] {
+    match api {
+        Api::Chat => &["metadata", "prompt_cache_key", "safety_identifier", "user"],
+        Api::Responses => &["client_metadata", "metadata", "prompt_cache_key", "safety_identifier", "user"],
+        Api::Messages => &["metadata"],
+        Api::Gemini => &["labels", "session_id"],
+    }
+}
 
 /// A tool's definition, measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolSize {
     pub(crate) name: String,
+    pub(crate) namespace: Option<String>,
     pub(crate) kind: String,
+    pub(crate) exposure: String,
+    pub(crate) place: String,
     pub(crate) description: Size,
     pub(crate) schema: Size,
     pub(crate) whole: Size,
 }
 
-pub(crate) fn tool_size(counter: &Counter, tool: &ChatTool) -> ToolSize {
-    let schema = tool.parameters.as_ref().map(ToString::to_string).unwrap_or_default();
+pub(super) fn tool_size(counter: &Counter, tool: &RequestTool) -> ToolSize {
+    let schema = tool.schema.as_ref().map(ToString::to_string).unwrap_or_default();
+    let place = match tool.place {
+        Place::Field => "tools",
+        Place::Item => "input_item",
+    };
     ToolSize {
         name: tool.name.clone(),
-        kind: tool.kind.clone(),
+        namespace: tool.namespace.clone(),
+        kind: tool.kind.word().to_owned(),
+        exposure: tool.exposure.word().to_owned(),
+        place: place.to_owned(),
         description: size(counter, &tool.description),
         schema: size(counter, &schema),
         whole: size(counter, &tool.raw.to_string()),
     }
-}
-
-/// Can the model call it, so that the agent has to answer? Hosted tools are the provider's own.
-pub(crate) fn is_callable(tool: &ChatTool) -> bool {
-    tool.kind == "function" || tool.kind == "custom"
 }
 
 /// What only the request as a whole tells.
@@ -43,7 +56,7 @@ pub(crate) struct Body<'a> {
 }
 
 /// The first request, measured. Tool definitions count as minified JSON in the order and with the keys as sent.
-pub(crate) fn first_request(counter: &Counter, body: Body<'_>, chat: &ChatRequest) -> FirstRequest {
+pub(crate) fn first_request(counter: &Counter, body: Body<'_>, chat: &ModelRequest) -> FirstRequest {
     let mut by_role: Vec<(String, String)> = Vec::new();
     for message in chat.messages.iter().filter(|message| message.is_instruction()) {
         match by_role.iter_mut().find(|(role, _)| *role == message.role) {
@@ -57,13 +70,13 @@ pub(crate) fn first_request(counter: &Counter, body: Body<'_>, chat: &ChatReques
         bytes: sum.bytes + part.bytes,
         tokens: sum.tokens + part.tokens,
     });
-    let tools = match chat.tools.is_empty() {
+    let tools = match chat.entries.is_empty() {
         true => Size::default(),
         false => size(counter, &chat.tools_json()),
     };
     FirstRequest {
         request: body.request,
-        wire: WireKind::OpenaiChat,
+        wire: super::wire_of(chat.api),
         model: chat.model.clone(),
         body_bytes: body.bytes.len() as u64,
         body_tokens: body.tokens,
@@ -71,8 +84,8 @@ pub(crate) fn first_request(counter: &Counter, body: Body<'_>, chat: &ChatReques
         system_by_role,
         messages: size(counter, &chat.messages_json(|message| !message.is_instruction())),
         tools: ToolsSize {
-            entries: saturating_u32(chat.tools.len()),
-            callable: callable(chat),
+            entries: saturating_u32(chat.entries.len()),
+            callable: saturating_u32(chat.tools.len()),
             bytes: tools.bytes,
             tokens: tools.tokens,
         },
@@ -81,19 +94,17 @@ pub(crate) fn first_request(counter: &Counter, body: Body<'_>, chat: &ChatReques
     }
 }
 
-/// Functions that the model can call.
-pub(crate) fn callable(chat: &ChatRequest) -> u32 {
-    saturating_u32(chat.tools.iter().filter(|tool| is_callable(tool)).count())
-}
-
 /// Digest of a request with the volatile fields dropped.
-pub(crate) fn semantic_sha256(chat: &ChatRequest) -> Sha256Hex {
+pub(crate) fn semantic_sha256(chat: &ModelRequest) -> Sha256Hex {
     let mut rest = chat.rest.clone();
-    VOLATILE.iter().for_each(|key| {
+    volatile(chat.api).iter().for_each(|key| {
         rest.shift_remove(*key);
     });
-    let rest = serde_json::Value::Object(rest).to_string();
-    let messages = chat.messages_json(|_| true);
+    let rest = Value::Object(rest).to_string();
+    let messages = match chat.api {
+        Api::Responses => without_ids(chat),
+        Api::Chat | Api::Messages | Api::Gemini => chat.messages_json(|_| true),
+    };
     let tools = chat.tools_json();
     Sha256Hex::of_parts([
         ("rest", rest.as_bytes()),
@@ -102,7 +113,19 @@ pub(crate) fn semantic_sha256(chat: &ChatRequest) -> Sha256Hex {
     ])
 }
 
-fn size(counter: &Counter, text: &str) -> Size {
+/// The items without the ids that an agent draws anew for each (`input[].id`); the ids of calls stay.
+fn without_ids(chat: &ModelRequest) -> String {
+    let bare = chat.messages.iter().map(|message| {
+        let mut raw = message.raw.clone();
+        if let Value::Object(fields) = &mut raw {
+            fields.shift_remove("id");
+        }
+        raw
+    });
+    Value::Array(bare.collect()).to_string()
+}
+
+pub(super) fn size(counter: &Counter, text: &str) -> Size {
     Size { bytes: text.len() as u64, tokens: counter.count(text) }
 }
 
@@ -119,7 +142,7 @@ mod tests {
     fn measured(body: &serde_json::Value) -> FirstRequest {
         let counter = Counter::new("o200k_base").unwrap();
         let text = body.to_string();
-        let chat = ChatRequest::read(text.as_bytes()).unwrap();
+        let chat = ModelRequest::read(Api::Chat, "", text.as_bytes()).unwrap();
         let body = Body { request: 1, bytes: text.as_bytes(), tokens: counter.count(&text) };
         first_request(&counter, body, &chat)
     }
@@ -141,11 +164,11 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_measured_as_sent_and_hosted_ones_are_not_callable() {
+    fn tools_are_measured_as_sent_and_hosted_ones_are_called_as_well() {
         let function =
             json!({"type": "function", "function": {"name": "read", "parameters": {"z": 1, "a": 2}}});
         let first = measured(&json!({"messages": [], "tools": [function, {"type": "web_search"}]}));
-        assert_eq!((first.tools.entries, first.tools.callable), (2, 1));
+        assert_eq!((first.tools.entries, first.tools.callable), (2, 2));
         assert_eq!(first.tools.bytes, json!([function, {"type": "web_search"}]).to_string().len() as u64);
     }
 

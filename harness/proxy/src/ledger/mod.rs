@@ -1,20 +1,22 @@
 //! The ledger of one attempt: facts per exchange, gathered as they pass, and what they add up to at the end.
 
+mod catalogue;
 mod compile;
 mod measure;
+mod prefix;
 mod walk;
 
 use std::sync::Arc;
 
-use bench_core::Sha256Hex;
 use bench_core::ledger::{FirstRequest, Usage};
+use bench_core::{Sha256Hex, WireKind};
 use bench_tokens::Counter;
-use bench_wire::{Turn, WireUsage};
+use bench_wire::{Api, Turn, WireUsage};
 
+pub(crate) use catalogue::tool_sizes;
 pub(crate) use compile::{LedgerContext, compile, late_classes, models};
-pub(crate) use measure::{
-    Body, ToolSize, callable, first_request, saturating_u32, semantic_sha256, tool_size,
-};
+pub(crate) use measure::{Body, ToolSize, first_request, saturating_u32, semantic_sha256};
+pub(crate) use prefix::{Prefix, Sent};
 
 use crate::classify::RequestClass;
 
@@ -48,6 +50,8 @@ pub(crate) struct ChatFacts {
     /// Tool results that no earlier request carried.
     pub(crate) results: Vec<ToolResult>,
     pub(crate) semantic: Sha256Hex,
+    /// What it shares with the turn before.
+    pub(crate) prefix: Prefix,
 }
 
 /// The tools of a request.
@@ -87,6 +91,16 @@ impl Answer {
 pub(crate) fn turn_tokens(counter: &Counter, turn: &Turn) -> u64 {
     let calls = turn.calls.iter().map(|call| counter.count(&call.name) + counter.count(&call.arguments));
     counter.count(&turn.text) + counter.count(&turn.reasoning) + calls.sum::<u64>()
+}
+
+/// The API in the record's word.
+pub(crate) fn wire_of(api: Api) -> WireKind {
+    match api {
+        Api::Chat => WireKind::OpenaiChat,
+        Api::Responses => WireKind::OpenaiResponses,
+        Api::Messages => WireKind::AnthropicMessages,
+        Api::Gemini => WireKind::Gemini,
+    }
 }
 
 /// Usage in the record's form.

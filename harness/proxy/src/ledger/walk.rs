@@ -1,11 +1,12 @@
 //! One pass over the exchanges of an attempt: turns, tools, loads.
 
 use bench_core::Sha256Hex;
-use bench_core::ledger::{Load, ToolEntry, TurnEntry};
+use bench_core::ledger::{ContextShare, Load, ToolEntry, TurnEntry};
+use bench_wire::Call;
 
 use super::compile::{LedgerContext, billed};
 use super::measure::saturating_u32;
-use super::{Answer, ChatFacts, Exchange, ToolSize};
+use super::{Answer, ChatFacts, Exchange, Prefix, ToolSize};
 use crate::classify::RequestClass;
 use crate::upstream::UsageSource;
 
@@ -68,7 +69,10 @@ impl<'a> Walk<'a> {
         let Some(chat) = &exchange.chat else { return };
         for result in chat.results.iter().filter(|result| result.refused) {
             self.errors += 1;
-            let tool = self.tools.iter_mut().find(|tool| Some(&tool.name) == result.tool.as_ref());
+            let tool = self
+                .tools
+                .iter_mut()
+                .find(|tool| result.tool.as_ref().is_some_and(|name| answers_to(tool, name)));
             if let Some(errors) = tool.and_then(|tool| tool.errors.as_mut()) {
                 *errors += 1;
             }
@@ -113,12 +117,17 @@ impl<'a> Walk<'a> {
     fn turn(&mut self, exchange: &Exchange, chat: &ChatFacts, answer: &Answer) {
         let turn = saturating_u32(self.turns.len() + 1);
         let said = answer.turn.as_ref();
-        let calls: Vec<String> = said.iter().flat_map(|t| &t.calls).map(|call| call.name.clone()).collect();
+        let calls: Vec<String> = said.iter().flat_map(|t| &t.calls).map(full_name).collect();
         for name in &calls {
-            if let Some(tool) = self.tools.iter_mut().find(|tool| tool.name == *name) {
+            if let Some(tool) = self.tools.iter_mut().find(|tool| answers_to(tool, name)) {
                 tool.calls += 1;
                 tool.first_called_turn.get_or_insert(turn);
             }
+        }
+        for tool in &mut self.tools {
+            // What is only told of stays in the conversation that told of it.
+            let carried = tool.kind == "listed" || chat.offer.names.iter().any(|name| answers_to(tool, name));
+            tool.offered_turns = tool.offered_turns.map(|turns| turns + u32::from(carried));
         }
         let (input_tokens, output_tokens) = self.basis.tokens(chat, answer);
         self.turns.push(TurnEntry {
@@ -131,6 +140,7 @@ impl<'a> Walk<'a> {
             surface_sha256: chat.offer.sha256.clone(),
             calls,
             wait_ms: exchange.waited.map_or(0.0, |(from, to)| crate::trace::rounded(to - from)),
+            context: Some(context_of(&chat.prefix)),
         });
     }
 
@@ -143,13 +153,39 @@ impl<'a> Walk<'a> {
     }
 }
 
+fn context_of(prefix: &Prefix) -> ContextShare {
+    let [tools_bytes, system_bytes, messages_bytes] = prefix.parts;
+    ContextShare {
+        tools_bytes,
+        system_bytes,
+        messages_bytes,
+        shared_prefix_bytes: prefix.shared,
+        prefix_broken_in: prefix.broken.map(str::to_owned),
+    }
+}
+
+/// The name of a call, with its namespace where the wire says it apart.
+fn full_name(call: &Call) -> String {
+    match &call.namespace {
+        Some(namespace) => format!("{namespace}.{}", call.name),
+        None => call.name.clone(),
+    }
+}
+
+/// Is this entry's tool called by this name?
+fn answers_to(tool: &ToolEntry, name: &str) -> bool {
+    let inner = tool.namespace.as_deref().and_then(|namespace| name.strip_prefix(namespace));
+    let inner = inner.and_then(|rest| rest.strip_prefix('.').or_else(|| rest.strip_prefix("__")));
+    tool.name == name || inner == Some(tool.name.as_str())
+}
+
 fn entry(tool: &ToolSize, turn: u32, errors: Option<u32>) -> ToolEntry {
     ToolEntry {
         name: tool.name.clone(),
-        namespace: None,
+        namespace: tool.namespace.clone(),
         kind: tool.kind.clone(),
-        exposure: "direct".to_owned(),
-        r#where: "tools".to_owned(),
+        exposure: tool.exposure.clone(),
+        r#where: tool.place.clone(),
         description_bytes: tool.description.bytes,
         description_tokens: tool.description.tokens,
         schema_bytes: tool.schema.bytes,
@@ -160,5 +196,6 @@ fn entry(tool: &ToolSize, turn: u32, errors: Option<u32>) -> ToolEntry {
         errors,
         first_offered_turn: turn,
         first_called_turn: None,
+        offered_turns: Some(0),
     }
 }

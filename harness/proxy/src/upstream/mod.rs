@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bench_core::ledger::OracleEvidence;
 use bench_core::{Ending, EndingKind};
-use bench_wire::chat::ChatRequest;
+use bench_wire::ModelRequest;
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper::{HeaderMap, Method, StatusCode};
@@ -70,7 +70,7 @@ pub struct UpstreamRequest {
     /// What the recorder takes the request for.
     pub class: RequestClass,
     /// The body, read.
-    pub chat: Arc<ChatRequest>,
+    pub chat: Arc<ModelRequest>,
     /// Local count of the body.
     pub body_tokens: u64,
 }

@@ -173,7 +173,14 @@ pub fn words(turns: &[Vec<Call>]) -> Vec<String> {
 }
 
 pub fn rule(action: ActionKind, tool: &str, arguments: Value) -> LexiconRule {
-    LexiconRule { action, tool: tool.to_owned(), arguments, substitution: false, group: None }
+    LexiconRule {
+        action,
+        tool: tool.to_owned(),
+        arguments,
+        substitution: false,
+        group: None,
+        reads_first: false,
+    }
 }
 
 /// read, bash, edit, write; search by rg or bash; find by fd (group `files`) or bash.
@@ -184,6 +191,7 @@ pub fn lexicon() -> Lexicon {
         ..rule(ActionKind::Find, "fd", json!({"pattern": "{pattern}"}))
     };
     Lexicon {
+        bridges: Vec::new(),
         name: "test".into(),
         rules: vec![
             rule(ActionKind::Run, "bash", json!({"command": "{command}"})),
@@ -232,6 +240,7 @@ pub fn answer_step() -> Step {
 
 pub fn script(steps: Vec<Step>) -> OracleScript {
     OracleScript {
+        workspace: "/workspace".to_owned(),
         plan: Arc::new(Plan { steps }),
         lexicon: Arc::new(lexicon()),
         profile: Profile::default(),

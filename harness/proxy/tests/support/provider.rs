@@ -108,13 +108,13 @@ pub fn calling_turn() -> Turn {
     Turn {
         id: "r1".into(),
         model: "answered-model".into(),
-        calls: vec![Call { id: "c1".into(), name: "bash".into(), arguments: "{}".into() }],
+        calls: vec![Call { id: "c1".into(), name: "bash".into(), arguments: "{}".into(), ..Call::default() }],
         finish: Some("tool_calls".into()),
         usage: Some(WireUsage {
             input_tokens: Some(100),
             cached_input_tokens: Some(60),
             output_tokens: Some(10),
-            reasoning_tokens: None,
+            ..WireUsage::default()
         }),
         fingerprint: Some("fp-7".into()),
         ..Turn::default()

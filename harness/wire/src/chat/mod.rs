@@ -9,7 +9,7 @@ mod request_out;
 mod write_turn;
 
 pub use read_turn::TurnReader;
-pub use request::{ChatMessage, ChatRequest, ChatTool, RequestError};
+pub use request::{ChatMessage, ChatRequest, ChatTool};
 pub use request_out::{ChatRequestOut, MessageOut};
 pub use write_turn::{StreamUsage, write_json, write_stream};
 

@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
-use super::request::{arguments_text, call_of};
-use crate::sse::Splitter;
-use crate::turn::{Call, Turn, TurnError, WireUsage};
+use super::request::call_of;
+use crate::api::Api;
+use crate::fields::text_of;
+use crate::framing::Framing;
+use crate::turn::{Call, Turn, TurnError};
+use crate::usage::usage_of;
 
-/// The largest body kept of a response that is not streamed, in bytes.
-const JSON_CAP: usize = 64 << 20;
 /// The most calls kept of one turn.
 const CALLS_CAP: usize = 4096;
 
@@ -22,23 +23,11 @@ pub struct TurnReader {
     open_slots: Vec<i64>,
 }
 
-#[derive(Debug)]
-enum Framing {
-    Unknown,
-    Stream(Splitter),
-    Json(Vec<u8>),
-}
-
 impl TurnReader {
     /// A reader for a response with this Content-Type; without a telling one the first byte decides.
     pub fn new(content_type: Option<&str>) -> Self {
-        let framing = match content_type {
-            Some(kind) if kind.contains("event-stream") => Framing::Stream(Splitter::new()),
-            Some(kind) if kind.contains("json") => Framing::Json(Vec::new()),
-            Some(_) | None => Framing::Unknown,
-        };
         Self {
-            framing,
+            framing: Framing::new(content_type),
             turn: Turn::default(),
             refused: None,
             trouble: None,
@@ -49,30 +38,9 @@ impl TurnReader {
 
     /// Takes the next bytes of the body.
     pub fn feed(&mut self, bytes: &[u8]) {
-        if let Framing::Unknown = self.framing {
-            let Some(first) = bytes.iter().find(|b| !b.is_ascii_whitespace()) else { return };
-            self.framing = match first {
-                b'{' | b'[' => Framing::Json(Vec::new()),
-                _ => Framing::Stream(Splitter::new()),
-            };
-        }
-        match &mut self.framing {
-            Framing::Unknown => {}
-            Framing::Json(body) => {
-                let room = JSON_CAP.saturating_sub(body.len());
-                body.extend_from_slice(&bytes[..bytes.len().min(room)]);
-                if bytes.len() > room {
-                    self.trouble = Some(format!("the body is larger than {JSON_CAP} bytes"));
-                }
-            }
-            Framing::Stream(splitter) => {
-                let events = splitter.feed(bytes);
-                if splitter.overflowed() {
-                    self.trouble = Some("an event is larger than the reader keeps".to_owned());
-                }
-                events.iter().for_each(|event| self.event(event));
-            }
-        }
+        let events = self.framing.feed(bytes);
+        self.trouble = self.trouble.take().or(self.framing.trouble());
+        events.iter().for_each(|event| self.event(event));
     }
 
     /// Has a stream said `[DONE]`?
@@ -87,17 +55,8 @@ impl TurnReader {
 
     /// The whole turn, or what is wrong with it.
     pub fn finish(mut self) -> Result<Turn, TurnError> {
-        match std::mem::replace(&mut self.framing, Framing::Unknown) {
-            Framing::Unknown => {}
-            Framing::Stream(splitter) => {
-                if let Some(event) = splitter.finish() {
-                    self.event(&event);
-                }
-            }
-            Framing::Json(body) => match serde_json::from_slice::<Value>(&body) {
-                Ok(value) => self.object(&value),
-                Err(error) => self.trouble = Some(format!("not JSON: {error}")),
-            },
+        if let Some(event) = std::mem::take(&mut self.framing).finish() {
+            self.event(&event);
         }
         if let Some(message) = self.refused {
             return Err(TurnError::Refused { message });
@@ -117,7 +76,7 @@ impl TurnReader {
         }
         match serde_json::from_slice::<Value>(data) {
             Ok(value) => self.object(&value),
-            Err(error) => self.trouble = Some(format!("an event is not JSON: {error}")),
+            Err(error) => self.trouble = Some(format!("not JSON: {error}")),
         }
     }
 
@@ -137,7 +96,7 @@ impl TurnReader {
         }
         self.turn.fingerprint = text("system_fingerprint").or(self.turn.fingerprint.take());
         if let Some(usage) = value.get("usage").filter(|usage| usage.is_object()) {
-            self.turn.usage = Some(usage_of(usage));
+            self.turn.usage = Some(usage_of(Api::Chat, usage));
         }
         let choices = value.get("choices").and_then(Value::as_array);
         // Only the first choice is a turn of the agent; `n > 1` is nothing that an agent's loop asks for.
@@ -202,20 +161,7 @@ impl TurnReader {
             call.name.push_str(name);
         }
         if let Some(arguments) = function.and_then(|f| f.get("arguments")) {
-            call.arguments.push_str(&arguments_text(arguments));
+            call.arguments.push_str(&text_of(arguments));
         }
-    }
-}
-
-fn usage_of(usage: &Value) -> WireUsage {
-    let at =
-        |path: &[&str]| path.iter().try_fold(usage, |value, key| value.get(*key)).and_then(Value::as_u64);
-    WireUsage {
-        input_tokens: at(&["prompt_tokens"]),
-        // The second name is DeepSeek's.
-        cached_input_tokens: at(&["prompt_tokens_details", "cached_tokens"])
-            .or_else(|| at(&["prompt_cache_hit_tokens"])),
-        output_tokens: at(&["completion_tokens"]),
-        reasoning_tokens: at(&["completion_tokens_details", "reasoning_tokens"]),
     }
 }

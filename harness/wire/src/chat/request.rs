@@ -2,7 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use crate::turn::Call;
+use crate::api::Api;
+use crate::fields::{content_text, json_array, string_at, text_of};
+use crate::request::{
+    CallResult, Exposure, ModelRequest, Place, RequestError, RequestMessage, RequestTool, ToolKind,
+};
+use crate::turn::{Call, CallForm};
 
 /// A chat request. `messages` and `tools` are taken out of the body; every other field stays in [`ChatRequest::rest`] in
 /// the order of the body, the known ones included.
@@ -56,17 +61,6 @@ pub struct ChatTool {
     pub parameters: Option<Value>,
     /// The definition as it was sent.
     pub raw: Value,
-}
-
-/// A body that is not a chat request.
-#[derive(Debug, thiserror::Error)]
-pub enum RequestError {
-    /// Not JSON.
-    #[error("the body is not JSON: {0}")]
-    Json(#[from] serde_json::Error),
-    /// JSON of another shape.
-    #[error("the body is not a chat request: {0}")]
-    Shape(&'static str),
 }
 
 impl ChatRequest {
@@ -153,55 +147,77 @@ impl ChatTool {
     }
 }
 
-/// Text of a content field: the string itself, or its text parts joined.
-fn content_text(content: Option<&Value>) -> String {
-    match content {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => parts
-            .iter()
-            .filter_map(|part| part.as_str().or_else(|| part.get("text").and_then(Value::as_str)))
-            .collect(),
-        _ => String::new(),
-    }
-}
-
 pub(super) fn call_of(raw: &Value) -> Call {
-    let inner = raw.get("function").or_else(|| raw.get("custom")).unwrap_or(raw);
+    let custom = raw.get("custom").filter(|inner| inner.is_object());
+    let inner = raw.get("function").or(custom).unwrap_or(raw);
     let arguments = inner.get("arguments").or_else(|| inner.get("input"));
     Call {
         id: string_at(raw, "id"),
         name: string_at(inner, "name"),
-        arguments: arguments.map(arguments_text).unwrap_or_default(),
+        arguments: arguments.map(text_of).unwrap_or_default(),
+        namespace: None,
+        form: if custom.is_some() { CallForm::Custom } else { CallForm::Function },
     }
-}
-
-/// Arguments are a string by the API; some servers send the object itself.
-pub(super) fn arguments_text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
-    }
-}
-
-fn string_at(value: &Value, key: &str) -> String {
-    value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 fn text_at(map: &Map<String, Value>, key: &str) -> String {
     map.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-fn json_array<'a>(values: impl Iterator<Item = &'a Value>) -> String {
-    let mut text = String::from("[");
-    for (index, value) in values.enumerate() {
-        if index > 0 {
-            text.push(',');
+impl From<ChatRequest> for ModelRequest {
+    fn from(chat: ChatRequest) -> Self {
+        let mut request = Self {
+            model: chat.model,
+            stream: chat.stream,
+            include_usage: chat.include_usage,
+            parallel_tool_calls: chat.parallel_tool_calls,
+            rest: chat.rest,
+            ..Self::empty(Api::Chat)
+        };
+        for tool in chat.tools {
+            request.entries.push(tool.raw.clone());
+            request.tools.push(tool.into());
         }
-        text.push_str(&value.to_string());
+        request.messages.extend(chat.messages.into_iter().map(RequestMessage::from));
+        request
     }
-    text.push(']');
-    text
+}
+
+impl From<ChatTool> for RequestTool {
+    fn from(tool: ChatTool) -> Self {
+        let kind = match tool.kind.as_str() {
+            "function" => ToolKind::Function,
+            "custom" => ToolKind::Custom,
+            _ => ToolKind::Hosted(tool.kind),
+        };
+        Self {
+            name: tool.name,
+            namespace: None,
+            kind,
+            exposure: Exposure::Direct,
+            place: Place::Field,
+            description: tool.description,
+            schema: tool.parameters,
+            raw: tool.raw,
+        }
+    }
+}
+
+impl From<ChatMessage> for RequestMessage {
+    fn from(message: ChatMessage) -> Self {
+        let ChatMessage { role, text, calls, call_id, raw } = message;
+        let said = Self::said(&role, Place::Item, raw.get("content"), Value::Null);
+        let results = call_id.map(|id| CallResult { id, text, failed: false });
+        let is_result = results.is_some();
+        Self {
+            calls,
+            results: results.into_iter().collect(),
+            text: if is_result { String::new() } else { said.text },
+            parts: if is_result { Vec::new() } else { said.parts },
+            raw,
+            ..Self::said(&role, Place::Item, None, Value::Null)
+        }
+    }
 }
 
 #[cfg(test)]

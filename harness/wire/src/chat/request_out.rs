@@ -98,7 +98,12 @@ mod tests {
     #[test]
     fn the_order_of_keys_is_pinned_and_what_is_written_is_read_back() {
         let turn = Turn {
-            calls: vec![Call { id: "c".into(), name: "read".into(), arguments: "{\"path\":\"a\"}".into() }],
+            calls: vec![Call {
+                id: "c".into(),
+                name: "read".into(),
+                arguments: "{\"path\":\"a\"}".into(),
+                ..Call::default()
+            }],
             ..Turn::default()
         };
         let request = ChatRequestOut {

@@ -10,6 +10,7 @@ fn turns() -> impl Strategy<Value = Turn> {
         id,
         name,
         arguments,
+        ..Call::default()
     });
     let usage = (any::<u32>(), any::<Option<u32>>(), any::<u32>(), any::<Option<u32>>()).prop_map(
         |(input, cached, output, reasoning)| WireUsage {
@@ -17,6 +18,7 @@ fn turns() -> impl Strategy<Value = Turn> {
             cached_input_tokens: cached.map(Into::into),
             output_tokens: Some(output.into()),
             reasoning_tokens: reasoning.map(Into::into),
+            cache_write_tokens: None,
         },
     );
     let long = (any::<String>(), 0..200_usize).prop_map(|(text, times)| text.repeat(times));

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::request_out::call_value;
+use crate::fields::pieces;
 use crate::turn::{Turn, WireUsage};
 
 /// Characters of text or arguments carried by one chunk of a stream.
@@ -39,17 +40,17 @@ pub fn write_json(turn: &Turn) -> Vec<u8> {
 /// The frames of a streamed response, each a whole server-sent event; the last one is `[DONE]`.
 pub fn write_stream(turn: &Turn, usage: StreamUsage) -> Vec<Vec<u8>> {
     let mut frames = vec![delta(turn, json!({"role": "assistant", "content": ""}))];
-    for piece in pieces(&turn.reasoning) {
+    for piece in pieces(&turn.reasoning, PIECE) {
         frames.push(delta(turn, json!({"reasoning_content": piece})));
     }
-    for piece in pieces(&turn.text) {
+    for piece in pieces(&turn.text, PIECE) {
         frames.push(delta(turn, json!({"content": piece})));
     }
     for (index, call) in turn.calls.iter().enumerate() {
         let start = json!({"index": index, "id": call.id, "type": "function",
             "function": {"name": call.name, "arguments": ""}});
         frames.push(delta(turn, json!({"tool_calls": [start]})));
-        for piece in pieces(&call.arguments) {
+        for piece in pieces(&call.arguments, PIECE) {
             let more = json!({"index": index, "function": {"arguments": piece}});
             frames.push(delta(turn, json!({"tool_calls": [more]})));
         }
@@ -109,18 +110,4 @@ fn usage_value(usage: &WireUsage) -> Value {
         value["completion_tokens_details"] = json!({"reasoning_tokens": reasoning});
     }
     value
-}
-
-/// The text in pieces of at most [`PIECE`] characters; none for an empty text.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let end = rest.char_indices().nth(PIECE).map_or(rest.len(), |(at, _)| at);
-        let (piece, after) = rest.split_at(end);
-        rest = after;
-        Some(piece)
-    })
 }

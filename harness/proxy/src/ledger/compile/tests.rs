@@ -9,18 +9,32 @@ use bench_wire::{Call, Turn, WireUsage};
 use proptest::prelude::*;
 
 use super::*;
-use crate::ledger::{Answer, ChatFacts, Offer, ToolResult, ToolSize};
+use crate::ledger::{Answer, ChatFacts, Offer, Prefix, ToolResult, ToolSize};
 
 fn size(name: &str) -> ToolSize {
     let (kind, size) = ("function".to_owned(), Size { bytes: 10, tokens: 3 });
-    ToolSize { name: name.to_owned(), kind, description: size, schema: size, whole: size }
+    ToolSize {
+        name: name.to_owned(),
+        namespace: None,
+        kind,
+        exposure: "direct".to_owned(),
+        place: "tools".to_owned(),
+        description: size,
+        schema: size,
+        whole: size,
+    }
 }
 
 /// An agent turn that offers `tools`, of which `new` for the first time, and is answered by calls of `calls`.
 fn turn(request: u32, tools: &[&str], new: &[&str], calls: &[&str]) -> Exchange {
     let names: Vec<String> = tools.iter().map(|&name| name.to_owned()).collect();
     let offer = Offer { callable: saturate(tools.len()), sha256: Sha256Hex::of(names.join(",")), names };
-    let call = |name: &&str| Call { id: String::new(), name: (*name).to_owned(), arguments: "{}".to_owned() };
+    let call = |name: &&str| Call {
+        id: String::new(),
+        name: (*name).to_owned(),
+        arguments: "{}".to_owned(),
+        ..Call::default()
+    };
     Exchange {
         request,
         class: RequestClass::AgentTurn,
@@ -32,6 +46,7 @@ fn turn(request: u32, tools: &[&str], new: &[&str], calls: &[&str]) -> Exchange 
             first: None,
             results: Vec::new(),
             semantic: Sha256Hex::of("semantic"),
+            prefix: Prefix::default(),
         }),
         answer: Some(Answer {
             status: 200,

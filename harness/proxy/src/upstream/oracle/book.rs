@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bench_core::experiment::Profile;
 use bench_core::ledger::{OracleEvidence, Substitution};
 use bench_core::{Ending, EndingKind, Lexicon, Plan};
-use bench_wire::chat::ChatRequest;
+use bench_wire::ModelRequest;
 
 use super::call_id::{CallId, LARGEST};
 use super::fault::Fault;
@@ -27,6 +27,8 @@ pub struct OracleScript {
     pub profile: Profile,
     /// The experiment's seed.
     pub seed: u64,
+    /// The workspace as the agent sees it, for tools that want absolute paths.
+    pub workspace: String,
     /// The cell's id: with the seed it decides what an imperfect profile does.
     pub cell: String,
 }
@@ -42,6 +44,8 @@ struct Page {
     script: OracleScript,
     fault: Fault,
     minted: BTreeSet<CallId>,
+    /// The same in order: how calls are known on a wire without ids.
+    order: Vec<CallId>,
     steps_done: u32,
     turns: u32,
     evidence: OracleEvidence,
@@ -58,8 +62,16 @@ impl OracleBook {
         let fault = Fault::draw(&script.profile, script.seed, &script.cell, &script.plan);
         let evidence =
             OracleEvidence { steps: saturating_u32(script.plan.steps.len()), ..OracleEvidence::default() };
-        let (minted, steps_done, turns) = (BTreeSet::new(), 0, 0);
-        self.pages().insert(credential.into(), Page { script, fault, minted, steps_done, turns, evidence });
+        let page = Page {
+            script,
+            fault,
+            minted: BTreeSet::new(),
+            order: Vec::new(),
+            steps_done: 0,
+            turns: 0,
+            evidence,
+        };
+        self.pages().insert(credential.into(), page);
     }
 
     /// The attempt is over: how it was played. `None` when nothing was entered, or it has left before.
@@ -68,17 +80,19 @@ impl OracleBook {
     }
 
     /// Plays a turn.
-    pub(super) fn turn(&self, credential: &str, request: &ChatRequest) -> Result<Spoken, Ending> {
+    pub(super) fn turn(&self, credential: &str, request: &ModelRequest) -> Result<Spoken, Ending> {
         let mut pages = self.pages();
         let page = pages.get_mut(credential).ok_or_else(|| lost("no plan was entered for this attempt"))?;
         page.turn(request)
     }
 
     /// Answers a compaction: whatever is left out, the place in the plan is said.
-    pub(super) fn summary(&self, credential: &str, request: &ChatRequest) -> Result<Spoken, Ending> {
+    pub(super) fn summary(&self, credential: &str, request: &ModelRequest) -> Result<Spoken, Ending> {
         let mut pages = self.pages();
         let page = pages.get_mut(credential).ok_or_else(|| lost("no plan was entered for this attempt"))?;
-        let echoed = History::of(request).step(&page.script.plan, &page.script.lexicon.error_prefixes) - 1;
+        let echoed = History::of(request, &page.order)
+            .step(&page.script.plan, &page.script.lexicon.error_prefixes)
+            - 1;
         Ok(speak::summary(&marker(echoed.max(page.steps_done))))
     }
 
@@ -88,8 +102,8 @@ impl OracleBook {
 }
 
 impl Page {
-    fn turn(&mut self, request: &ChatRequest) -> Result<Spoken, Ending> {
-        let history = History::of(request);
+    fn turn(&mut self, request: &ModelRequest) -> Result<Spoken, Ending> {
+        let history = History::of(request, &self.order);
         let steps_done = history.step(&self.script.plan, &self.script.lexicon.error_prefixes) - 1;
         check_plan(&self.script.plan)?;
         if let Some(strange) = history.ids().find(|id| !self.minted.contains(id)) {
@@ -129,9 +143,11 @@ impl Page {
             self.evidence.fault.get_or_insert_with(|| fault.to_owned());
         }
         // A request that is sent again mints the same ids: its substitutions are not new ones.
-        if self.minted.insert(call.id)
-            && let Some(why) = &call.step.substitution
-        {
+        if !self.minted.insert(call.id) {
+            return;
+        }
+        self.order.push(call.id);
+        if let Some(why) = &call.step.substitution {
             self.evidence.substitutions.push(Substitution {
                 step: call.step.step,
                 action: call.step.action.clone(),

@@ -1,6 +1,6 @@
 //! Ids of the oracle's calls: they carry its place in the plan, and agents echo them verbatim.
 //!
-//! `call_p0307_a` = step 3 (from 1), sub-call 7 (from 0), try a; `_b` the one fallback, `_d` a discovery before it, `_w1`,
+//! `call_p0307_a` = step 3 (from 1), sub-call 7 (from 0), try a; `_b` the one fallback, `_d` a discovery and `_r` a look at the file before it, `_w1`,
 //! `_x`, `_i` what a profile adds.
 
 /// Steps and sub-calls that an id can name.
@@ -26,6 +26,8 @@ pub(super) enum Role {
     Fallback,
     /// Making the action's tool callable.
     Discover,
+    /// Reading the file that the action changes, where its tool wants that.
+    Look,
     /// Looking around, first or second time.
     Wander(u32),
     /// Arguments that do not fit.
@@ -41,6 +43,7 @@ impl std::fmt::Display for CallId {
             Role::First => f.write_str("a"),
             Role::Fallback => f.write_str("b"),
             Role::Discover => f.write_str("d"),
+            Role::Look => f.write_str("r"),
             Role::Wander(time) => write!(f, "w{time}"),
             Role::Wrong => f.write_str("x"),
             Role::Invent => f.write_str("i"),
@@ -59,6 +62,7 @@ impl CallId {
             "a" => Role::First,
             "b" => Role::Fallback,
             "d" => Role::Discover,
+            "r" => Role::Look,
             "w1" => Role::Wander(1),
             "w2" => Role::Wander(2),
             "x" => Role::Wrong,
@@ -77,8 +81,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ids_are_read_back(step in 0..=LARGEST, sub in 0..=LARGEST, role in 0..7_usize) {
-            let roles = [Role::First, Role::Fallback, Role::Discover, Role::Wander(1), Role::Wander(2), Role::Wrong, Role::Invent];
+        fn ids_are_read_back(step in 0..=LARGEST, sub in 0..=LARGEST, role in 0..8_usize) {
+            let roles = [Role::First, Role::Fallback, Role::Discover, Role::Look, Role::Wander(1), Role::Wander(2), Role::Wrong, Role::Invent];
             let id = CallId { step, sub, role: roles[role] };
             prop_assert_eq!(CallId::parse(&id.to_string()), Some(id));
         }

@@ -1,9 +1,12 @@
 //! Through which tool an action is played: rules of the lexicon, in the order that decides the cost metrics: the tool of
-//! the action's own kind where it is offered, then one that must be made callable first, then a substitution.
+//! the action's own kind where it is offered, then through a tool that takes code, then one that must be made callable
+//! first, then a substitution, and last any tool whose shape is a shell's.
 
-use bench_core::{Action, Lexicon, LexiconRule};
-use bench_wire::chat::ChatRequest;
+use bench_core::{Action, ActionKind, LexiconRule};
+use bench_wire::{CallForm, ModelRequest, RequestTool, ToolKind};
+use serde_json::{Map, Value};
 
+use super::book::OracleScript;
 use super::template::Values;
 
 /// May the oracle make tools callable?
@@ -15,6 +18,12 @@ pub(super) enum Discovery {
     Ruled,
 }
 
+/// What there is to choose from.
+pub(super) struct Offered<'a> {
+    pub(super) script: &'a OracleScript,
+    pub(super) request: &'a ModelRequest,
+}
+
 /// One way to go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Way {
@@ -22,10 +31,16 @@ pub(super) enum Way {
     Call {
         /// The tool.
         tool: String,
-        /// Arguments as JSON.
+        /// Its namespace.
+        namespace: Option<String>,
+        /// What its arguments are.
+        form: CallForm,
+        /// Arguments as JSON, or free text.
         arguments: String,
         /// Is it not the tool of the action's own kind?
         substitution: bool,
+        /// Must the file have been read before?
+        reads_first: bool,
     },
     /// Load a group first.
     Load {
@@ -37,31 +52,119 @@ pub(super) enum Way {
 }
 
 /// All ways to play an action through a request, best first.
-pub(super) fn ways(
-    lexicon: &Lexicon,
-    action: &Action,
-    request: &ChatRequest,
-    discovery: Discovery,
-) -> Vec<Way> {
-    let values = Values::of(action);
-    let rules = || lexicon.rules.iter().filter(|rule| rule.action == action.kind());
-    let offered = |rule: &&LexiconRule| request.tool(&rule.tool).is_some();
-    let call = |rule: &LexiconRule| {
-        let arguments = values.fill(&rule.arguments)?.to_string();
-        Some(Way::Call { tool: rule.tool.clone(), arguments, substitution: rule.substitution })
-    };
-    let load = |rule: &LexiconRule| {
-        let (group, discovery) = (rule.group.as_deref()?, lexicon.discovery.as_ref()?);
-        request.tool(&discovery.tool)?;
+pub(super) fn ways(offered: &Offered<'_>, action: &Action, discovery: Discovery) -> Vec<Way> {
+    let values = Values::of(action).in_workspace(&offered.script.workspace);
+    let rules = || offered.script.lexicon.rules.iter().filter(|rule| rule.action == action.kind());
+    let own = || rules().filter(|rule| !rule.substitution);
+    let others = || rules().filter(|rule| rule.substitution);
+    let mut ways: Vec<Way> = own().filter_map(|rule| offered.call(rule, &values)).collect();
+    ways.extend(own().filter_map(|rule| offered.bridged(rule, &values)));
+    if discovery == Discovery::Allowed {
+        ways.extend(own().find_map(|rule| offered.load(rule, &values)));
+    }
+    ways.extend(others().filter_map(|rule| offered.call(rule, &values)));
+    ways.extend(others().filter_map(|rule| offered.bridged(rule, &values)));
+    if ways.is_empty() {
+        ways.extend(rules().find_map(|rule| offered.shaped(rule, &values)));
+    }
+    ways
+}
+
+impl Offered<'_> {
+    fn call(&self, rule: &LexiconRule, values: &Values) -> Option<Way> {
+        let tool = self.request.tool(&rule.tool)?;
+        Some(way_of(tool, &values.fill(&rule.arguments)?, rule))
+    }
+
+    /// The rule's tool is nested below a tool that takes code, and the code's dialect is known.
+    fn bridged(&self, rule: &LexiconRule, values: &Values) -> Option<Way> {
+        if self.request.tool(&rule.tool).is_some() {
+            return None;
+        }
+        let nested = values.fill(&rule.arguments)?;
+        self.script.lexicon.bridges.iter().find_map(|bridge| {
+            let tool = self.request.tool(&bridge.tool)?;
+            let names = Values::of_nested(&rule.tool, &nested);
+            let told = names.fill(&Value::String(bridge.told.clone()))?;
+            if !tool.description.contains(told.as_str()?) {
+                return None;
+            }
+            let code = names.fill(&Value::String(bridge.code.clone()))?;
+            let arguments = match &bridge.field {
+                Some(field) => Value::Object(Map::from_iter([(field.clone(), code)])),
+                None => code,
+            };
+            Some(way_of(tool, &arguments, rule))
+        })
+    }
+
+    fn load(&self, rule: &LexiconRule, values: &Values) -> Option<Way> {
+        let (group, discovery) = (rule.group.as_deref()?, self.script.lexicon.discovery.as_ref()?);
+        if self.request.tool(&rule.tool).is_some() {
+            return None;
+        }
+        self.request.tool(&discovery.tool)?;
         values.fill(&rule.arguments)?;
         let arguments = Values::of_group(group).fill(&discovery.load_arguments)?.to_string();
         Some(Way::Load { tool: discovery.tool.clone(), arguments })
-    };
-    let mut ways: Vec<Way> =
-        rules().filter(|rule| !rule.substitution).filter(offered).filter_map(call).collect();
-    if discovery == Discovery::Allowed {
-        ways.extend(rules().filter(|rule| !rule.substitution && !offered(rule)).find_map(load));
     }
-    ways.extend(rules().filter(|rule| rule.substitution).filter(offered).filter_map(call));
-    ways
+
+    /// A tool that no rule knows, whose one text argument is a shell command: what the rule would say to the lexicon's own
+    /// shell is said to it.
+    fn shaped(&self, rule: &LexiconRule, values: &Values) -> Option<Way> {
+        let shell = self.script.lexicon.rules.iter().find(|rule| rule.action == ActionKind::Run)?;
+        if rule.tool != shell.tool {
+            return None;
+        }
+        let filled = values.fill(&rule.arguments)?;
+        let command = filled.as_object()?.values().find(|value| value.is_string())?;
+        let bridge = |tool: &&RequestTool| self.script.lexicon.bridges.iter().any(|b| b.tool == tool.name);
+        let mut tools = self.request.tools.iter().filter(|tool| !bridge(tool));
+        let (tool, arguments) = tools.find_map(|tool| Some((tool, shell_shaped(tool, command)?)))?;
+        Some(way_of(tool, &arguments, &LexiconRule { substitution: true, ..rule.clone() }))
+    }
+}
+
+fn way_of(tool: &RequestTool, arguments: &Value, rule: &LexiconRule) -> Way {
+    let form = match tool.kind {
+        ToolKind::Custom => CallForm::Custom,
+        ToolKind::Function | ToolKind::Hosted(_) => CallForm::Function,
+    };
+    Way::Call {
+        tool: tool.name.clone(),
+        namespace: tool.namespace.clone(),
+        arguments: match arguments {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        },
+        form,
+        substitution: rule.substitution,
+        reads_first: rule.reads_first,
+    }
+}
+
+/// Arguments that give a command to a tool with exactly one required text among `command`, `cmd` and `script`; whatever
+/// else it requires is filled by type.
+fn shell_shaped(tool: &RequestTool, command: &Value) -> Option<Value> {
+    let schema = tool.schema.as_ref().filter(|_| tool.kind == ToolKind::Function)?;
+    let type_of = |name: &str| schema.get("properties")?.get(name)?.get("type")?.as_str();
+    let required: Vec<&str> = schema.get("required")?.as_array()?.iter().filter_map(Value::as_str).collect();
+    let is_command =
+        |name: &&&str| ["command", "cmd", "script"].contains(*name) && type_of(name) == Some("string");
+    let mut commands = required.iter().filter(is_command);
+    let (Some(field), None) = (commands.next(), commands.next()) else { return None };
+    let mut arguments = Map::new();
+    for name in &required {
+        let value = match (name == field, type_of(name)) {
+            (true, _) => command.clone(),
+            (false, Some("string")) => Value::from("run"),
+            (false, Some("integer" | "number")) => Value::from(60),
+            (false, Some("boolean")) => Value::from(false),
+            (false, Some("array")) => Value::Array(Vec::new()),
+            (false, Some("object")) => Value::Object(Map::new()),
+            (false, _) => Value::Null,
+        };
+        arguments.insert((*name).to_owned(), value);
+    }
+    Some(Value::Object(arguments))
 }

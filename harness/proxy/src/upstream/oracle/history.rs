@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bench_core::{Action, Plan};
-use bench_wire::chat::ChatRequest;
+use bench_wire::request::{ModelRequest, UNNAMED};
 
 use super::call_id::{CallId, Role};
 
@@ -15,6 +15,8 @@ const MARKER: &str = "[plan position ";
 pub(super) struct Echo {
     /// The tool, where the assistant's message is still there.
     pub(super) tool: Option<String>,
+    /// Its arguments, where they are still there.
+    pub(super) arguments: String,
     /// Its result, where one has come.
     pub(super) result: Option<String>,
 }
@@ -46,22 +48,36 @@ pub(super) fn marker(steps_done: u32) -> String {
 }
 
 impl History {
-    /// Reads a request.
-    pub(super) fn of(request: &ChatRequest) -> Self {
+    /// Reads a request. `minted` are the calls made so far, in order: a wire without ids knows them by that alone.
+    pub(super) fn of(request: &ModelRequest, minted: &[CallId]) -> Self {
+        let id_of = |text: &str| match text.strip_prefix(UNNAMED) {
+            Some(order) => order.parse::<usize>().ok().and_then(|n| minted.get(n.checked_sub(1)?)).copied(),
+            None => CallId::parse(text),
+        };
         let mut history = Self::default();
         for message in &request.messages {
             for call in &message.calls {
-                if let Some(id) = CallId::parse(&call.id) {
-                    history.calls.entry(id).or_default().tool = Some(call.name.clone());
+                if let Some(id) = id_of(&call.id) {
+                    let echo = history.calls.entry(id).or_default();
+                    echo.tool = Some(call.name.clone());
+                    echo.arguments.clone_from(&call.arguments);
                 }
             }
-            if let Some(id) = message.call_id.as_deref().and_then(CallId::parse) {
-                history.calls.entry(id).or_default().result = Some(message.text.clone());
-            } else if message.call_id.is_none() {
-                history.marker = history.marker.max(marked(&message.text));
+            for result in &message.results {
+                if let Some(id) = id_of(&result.id) {
+                    history.calls.entry(id).or_default().result = Some(result.text.clone());
+                }
             }
+            history.marker = history.marker.max(marked(&message.text));
         }
         history
+    }
+
+    /// Has a file been read by this tool?
+    pub(super) fn has_read(&self, tool: &str, path: &str) -> bool {
+        self.calls.values().any(|echo| {
+            echo.tool.as_deref() == Some(tool) && echo.result.is_some() && echo.arguments.contains(path)
+        })
     }
 
     /// Every id echoed.

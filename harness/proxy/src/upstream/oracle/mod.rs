@@ -40,7 +40,12 @@ impl OracleUpstream {
         let spoken = match request.class {
             RequestClass::AgentTurn => self.book.turn(&request.credential, &request.chat),
             RequestClass::Compaction => self.book.summary(&request.credential, &request.chat),
-            RequestClass::Title | RequestClass::Probe | RequestClass::Refused => Ok(speak::title()),
+            RequestClass::Title
+            | RequestClass::Naming
+            | RequestClass::TokenCounting
+            | RequestClass::Subagent
+            | RequestClass::Probe
+            | RequestClass::Refused => Ok(speak::title()),
         };
         let spoken = spoken.map_err(UpstreamFault::ending)?;
         Ok(speak::response(&self.counter, request, spoken))

@@ -1,12 +1,12 @@
 //! What the oracle does next: a pure function of script, fault and request.
 
 use bench_core::{Action, ActionKind, Ending, EndingKind};
-use bench_wire::chat::ChatRequest;
+use bench_wire::{CallForm, ModelRequest};
 use serde_json::{Value, json};
 
 use super::book::OracleScript;
 use super::call_id::{CallId, Role};
-use super::choice::{Discovery, Way, ways};
+use super::choice::{Discovery, Offered, Way, ways};
 use super::fault::Fault;
 use super::history::{History, Progress};
 use crate::upstream::OracleStep;
@@ -37,6 +37,8 @@ pub(super) enum Move {
 pub(super) struct PlannedCall {
     pub(super) id: CallId,
     pub(super) tool: String,
+    pub(super) namespace: Option<String>,
+    pub(super) form: CallForm,
     pub(super) arguments: String,
     /// For trace and evidence.
     pub(super) step: OracleStep,
@@ -49,7 +51,7 @@ pub(super) struct Table<'a> {
     pub(super) script: &'a OracleScript,
     pub(super) fault: &'a Fault,
     pub(super) history: &'a History,
-    pub(super) request: &'a ChatRequest,
+    pub(super) request: &'a ModelRequest,
 }
 
 impl Table<'_> {
@@ -84,6 +86,10 @@ impl Table<'_> {
                 Some(call) => calls.push(call),
             }
         }
+        // Looks come before the step's own calls, which wait until all of them are answered.
+        if calls.iter().any(|call: &PlannedCall| call.id.role == Role::Look) {
+            calls.retain(|call| call.id.role == Role::Look);
+        }
         if self.request.parallel_tool_calls == Some(false) {
             calls.truncate(1);
         }
@@ -104,7 +110,7 @@ impl Table<'_> {
         let tried = self.history.answered(step, sub, Role::Discover);
         let may_discover = !tried && *self.fault != Fault::NeverDiscovers;
         let discovery = if may_discover { Discovery::Allowed } else { Discovery::Ruled };
-        let mut ways = ways(&self.script.lexicon, action, self.request, discovery);
+        let mut ways = self.ways(action, discovery);
         if let Some(refused) = &refused {
             self.drop_refused(&mut ways, refused.as_deref());
         }
@@ -116,8 +122,30 @@ impl Table<'_> {
         };
         let why = if refused.is_some() { "refused" } else { "not_offered" };
         let skipped = *self.fault == Fault::NeverDiscovers
-            && ways_with_discovery_differ(&self.script.lexicon, action, self.request);
+            && matches!(self.ways(action, Discovery::Allowed).first(), Some(Way::Load { .. }));
+        if let Some(look) =
+            self.look_first(&way, action).filter(|_| !self.history.answered(step, sub, Role::Look))
+        {
+            let id = CallId { step, sub, role: Role::Look };
+            return Ok(Some(planned(id, action, look, (why, false))));
+        }
         Ok(Some(planned(CallId { step, sub, role }, action, way, (why, skipped))))
+    }
+
+    fn ways(&self, action: &Action, discovery: Discovery) -> Vec<Way> {
+        ways(&Offered { script: self.script, request: self.request }, action, discovery)
+    }
+
+    /// The read that a tool wants before it changes a file, unless the file was read.
+    fn look_first(&self, way: &Way, action: &Action) -> Option<Way> {
+        let Way::Call { reads_first: true, .. } = way else { return None };
+        let (Action::Edit { path, .. } | Action::Write { path, .. }) = action else { return None };
+        let read = Action::Read { path: path.clone(), offset: None, limit: None };
+        let look = self.ways(&read, Discovery::Ruled).into_iter().next()?;
+        match &look {
+            Way::Call { tool, substitution: false, .. } if !self.history.has_read(tool, path) => Some(look),
+            Way::Call { .. } | Way::Load { .. } => None,
+        }
     }
 
     /// Takes out the tool that refused. Where the call itself is no longer echoed it was the best way.
@@ -143,6 +171,8 @@ impl Table<'_> {
             id: CallId { step, sub: 0, role },
             step: OracleStep { step, action: action.to_owned(), tool: tool.clone(), substitution: None },
             tool,
+            namespace: None,
+            form: CallForm::Function,
             arguments,
             fault: Some(fault),
         };
@@ -186,11 +216,9 @@ impl Table<'_> {
     }
 
     fn offered_call(&self, action: &Action) -> Option<(String, String)> {
-        ways(&self.script.lexicon, action, self.request, Discovery::Ruled).into_iter().find_map(|way| {
-            match way {
-                Way::Call { tool, arguments, .. } => Some((tool, arguments)),
-                Way::Load { .. } => None,
-            }
+        self.ways(action, Discovery::Ruled).into_iter().find_map(|way| match way {
+            Way::Call { tool, arguments, .. } => Some((tool, arguments)),
+            Way::Load { .. } => None,
         })
     }
 
@@ -199,7 +227,7 @@ impl Table<'_> {
         let actions = self.script.plan.steps.get(step as usize - 1)?.actions.iter();
         let (tool, arguments) = actions.into_iter().find_map(|action| self.offered_call(action))?;
         let Ok(Value::Object(mut arguments)) = serde_json::from_str(&arguments) else { return None };
-        let required = self.request.tool(&tool)?.parameters.as_ref().and_then(|p| p.get("required"));
+        let required = self.request.tool(&tool)?.schema.as_ref().and_then(|p| p.get("required"));
         let required = required.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         let missing = required.map(str::to_owned).find(|key| arguments.contains_key(key));
         let missing = missing.or_else(|| arguments.keys().next().cloned())?;
@@ -234,25 +262,31 @@ impl Table<'_> {
     }
 }
 
-/// Would the action have been played otherwise if discovery had been allowed?
-fn ways_with_discovery_differ(lexicon: &bench_core::Lexicon, action: &Action, request: &ChatRequest) -> bool {
-    let with = ways(lexicon, action, request, Discovery::Allowed);
-    matches!(with.first(), Some(Way::Load { .. }))
-}
-
 fn planned(id: CallId, action: &Action, way: Way, (why, skipped): (&str, bool)) -> PlannedCall {
-    let (id, kind, tool, arguments, substituted) = match way {
-        Way::Load { tool, arguments } => {
-            (CallId { role: Role::Discover, ..id }, "discover", tool, arguments, false)
-        }
-        Way::Call { tool, arguments, substitution } => {
-            (id, action.kind().word(), tool, arguments, substitution)
-        }
-    };
-    let substitution = substituted.then(|| why.to_owned());
-    let step = OracleStep { step: id.step, action: kind.to_owned(), tool: tool.clone(), substitution };
     let fault = skipped.then_some("never-discovers: did not load the tool of a step");
-    PlannedCall { id, tool, arguments, step, fault }
+    match way {
+        Way::Load { tool, arguments } => PlannedCall {
+            id: CallId { role: Role::Discover, ..id },
+            step: OracleStep {
+                step: id.step,
+                action: "discover".to_owned(),
+                tool: tool.clone(),
+                substitution: None,
+            },
+            tool,
+            namespace: None,
+            form: CallForm::Function,
+            arguments,
+            fault,
+        },
+        Way::Call { tool, namespace, form, arguments, substitution, .. } => {
+            let kind = if id.role == Role::Look { "look" } else { action.kind().word() };
+            let substitution = substitution.then(|| why.to_owned());
+            let step =
+                OracleStep { step: id.step, action: kind.to_owned(), tool: tool.clone(), substitution };
+            PlannedCall { id, tool, namespace, form, arguments, step, fault }
+        }
+    }
 }
 
 fn say(step: u32, text: &str, action: &str, finished: bool) -> Move {

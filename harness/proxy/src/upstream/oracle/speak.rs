@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bench_tokens::Counter;
-use bench_wire::chat::{StreamUsage, write_json, write_stream};
+use bench_wire::chat::StreamUsage;
+use bench_wire::reply::{write_json, write_stream};
 use bench_wire::{Call, Turn, WireUsage};
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
@@ -41,8 +42,8 @@ pub(super) fn answer(steps_done: u32, text: String, step: OracleStep) -> Spoken 
 pub(super) fn calls(steps_done: u32, planned: Vec<PlannedCall>) -> Spoken {
     let mut spoken = said(&format!("p{steps_done:02}"), String::new(), Vec::new());
     spoken.turn.finish = Some("tool_calls".to_owned());
-    for PlannedCall { id, tool, arguments, step, .. } in planned {
-        spoken.turn.calls.push(Call { id: id.to_string(), name: tool, arguments });
+    for PlannedCall { id, tool, namespace, form, arguments, step, .. } in planned {
+        spoken.turn.calls.push(Call { id: id.to_string(), name: tool, arguments, namespace, form });
         spoken.steps.push(step);
     }
     spoken
@@ -72,9 +73,9 @@ pub(super) fn response(counter: &Counter, request: &UpstreamRequest, spoken: Spo
     let frames: VecDeque<Bytes> = if request.chat.stream {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
         let usage = if request.chat.include_usage { StreamUsage::Included } else { StreamUsage::LeftOut };
-        write_stream(&turn, usage).into_iter().map(Bytes::from).collect()
+        write_stream(request.chat.api, &turn, usage).into_iter().map(Bytes::from).collect()
     } else {
-        let body = Bytes::from(write_json(&turn));
+        let body = Bytes::from(write_json(request.chat.api, &turn));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(CONTENT_LENGTH, body.len().into());
         VecDeque::from([body])

@@ -4,8 +4,23 @@ use bench_core::Action;
 use serde_json::{Map, Value};
 
 /// Names that a template may use.
-const NAMES: [&str; 10] =
-    ["command", "path", "offset", "limit", "content", "old", "new", "whole", "pattern", "group"];
+const NAMES: [&str; 15] = [
+    "command",
+    "path",
+    "offset",
+    "limit",
+    "content",
+    "old",
+    "new",
+    "whole",
+    "pattern",
+    "group",
+    "workspace",
+    "hunk",
+    "added",
+    "tool",
+    "arguments",
+];
 
 /// The values that an action gives to placeholders.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -30,12 +45,15 @@ impl Values {
             Action::Write { path, content } => {
                 set("path", Some(path.as_str().into()));
                 set("content", Some(content.as_str().into()));
+                set("added", added(content).map(Into::into));
             }
             Action::Edit { path, old, new, whole } => {
                 set("path", Some(path.as_str().into()));
                 set("old", Some(old.as_str().into()));
                 set("new", Some(new.as_str().into()));
                 set("whole", whole.as_deref().map(Into::into));
+                set("hunk", whole.as_deref().and_then(|whole| hunk(old, new, whole)).map(Into::into));
+                set("added", whole.as_deref().and_then(added).map(Into::into));
             }
             Action::Search { pattern, path } | Action::Find { pattern, path } => {
                 set("pattern", Some(pattern.as_str().into()));
@@ -49,6 +67,18 @@ impl Values {
     /// The value of `{group}` alone.
     pub(super) fn of_group(group: &str) -> Self {
         Self(Map::from_iter([("group".to_owned(), group.into())]))
+    }
+
+    /// The same with the workspace's path.
+    pub(super) fn in_workspace(mut self, workspace: &str) -> Self {
+        self.0.insert("workspace".to_owned(), workspace.into());
+        self
+    }
+
+    /// The values of `{tool}` and `{arguments}` for code that calls a nested tool.
+    pub(super) fn of_nested(tool: &str, arguments: &Value) -> Self {
+        let arguments = Value::String(arguments.to_string());
+        Self(Map::from_iter([("tool".to_owned(), tool.into()), ("arguments".to_owned(), arguments)]))
     }
 
     /// Fills a template in; `None` when it needs a value that is absent.
@@ -134,6 +164,33 @@ fn placeholder_at(text: &str) -> Option<Placeholder<'_>> {
     NAMES.contains(&name).then_some(Placeholder { name, form, length: inner.len() + 2 })
 }
 
+/// A file's text as the added lines of a patch; none where a patch would add a line end that is not there.
+fn added(text: &str) -> Option<String> {
+    let lines = text.strip_suffix('\n')?;
+    Some(lines.split('\n').map(|line| format!("+{line}")).collect::<Vec<_>>().join("\n"))
+}
+
+/// An edit as removed and added lines of a patch. `whole` is the text after the edit: the place is known where the new
+/// text stands there once.
+fn hunk(old: &str, new: &str, whole: &str) -> Option<String> {
+    let at = whole.find(new).filter(|_| !new.is_empty() && whole.ends_with('\n'))?;
+    if whole.matches(new).count() != 1 {
+        return None;
+    }
+    let start = whole[..at].rfind('\n').map_or(0, |end| end + 1);
+    let end = at + new.len();
+    let line_end = match new.ends_with('\n') && old.ends_with('\n') {
+        true => end,
+        false => end + whole[end..].find('\n')? + 1,
+    };
+    let around = |middle: &str| format!("{}{middle}{}", &whole[start..at], &whole[end..line_end]);
+    let signed = |sign: char, text: &str| {
+        text.trim_end_matches('\n').split('\n').map(|line| format!("{sign}{line}")).collect::<Vec<_>>()
+    };
+    let (before, after) = (around(old), around(new));
+    Some([signed('-', &before), signed('+', &after)].concat().join("\n"))
+}
+
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -183,6 +240,16 @@ mod tests {
             Values::of_group("files").fill(&json!({"load": "{group}"})),
             Some(json!({"load": "files"}))
         );
+    }
+
+    #[test]
+    fn an_edit_becomes_whole_lines_of_a_patch() {
+        let whole = "one\nlet x = 2;\nthree\n";
+        assert_eq!(hunk("x = 1", "x = 2", whole).as_deref(), Some("-let x = 1;\n+let x = 2;"));
+        assert_eq!(hunk("y\n", "one\n", whole).as_deref(), Some("-y\n+one"));
+        assert_eq!(hunk("a", "e", whole), None, "it stands there more than once");
+        assert_eq!(added("a\n\nb\n").as_deref(), Some("+a\n+\n+b"));
+        assert_eq!(added("a"), None);
     }
 
     proptest! {

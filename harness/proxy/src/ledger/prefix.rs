@@ -1,0 +1,134 @@
+//! What a turn shares with the turn before, from the bytes: providers cache a prompt from its beginning, in the order
+//! tools, instructions, conversation, and up to the first byte that differs.
+
+use bench_wire::ModelRequest;
+use serde_json::Value;
+
+/// What a turn shares with the turn before it, in bytes of that order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Prefix {
+    /// Bytes of tools, instructions and conversation.
+    pub(crate) parts: [u64; 3],
+    /// Bytes up to the first difference; null for the first turn.
+    pub(crate) shared: Option<u64>,
+    /// Part in which something that the turn before had sent was changed or taken away; null = nothing was.
+    pub(crate) broken: Option<&'static str>,
+}
+
+/// The pieces of a request in the order of the provider's cache.
+#[derive(Debug, Clone)]
+pub(crate) struct Sent {
+    pieces: Vec<(usize, String)>,
+}
+
+/// Names of the parts.
+const PARTS: [&str; 3] = ["tools", "system", "messages"];
+
+impl Sent {
+    pub(crate) fn of(request: &ModelRequest) -> Self {
+        let tools = request.entries.iter().map(|entry| (0, bare(entry)));
+        let of = |part: usize| {
+            let wanted = move |m: &&bench_wire::RequestMessage| m.is_instruction() == (part == 1);
+            request.messages.iter().filter(wanted).map(move |message| (part, bare(&message.raw)))
+        };
+        Self { pieces: tools.chain(of(1)).chain(of(2)).collect() }
+    }
+
+    /// What this turn shares with the one before.
+    pub(crate) fn after(&self, before: Option<&Self>) -> Prefix {
+        let mut prefix = Prefix::default();
+        for (part, text) in &self.pieces {
+            prefix.parts[*part] += text.len() as u64;
+        }
+        let Some(before) = before else { return prefix };
+        let equal = self.pieces.iter().zip(&before.pieces).take_while(|(a, b)| a == b).count();
+        let mut shared: u64 = self.pieces[..equal].iter().map(|(_, text)| text.len() as u64).sum();
+        if let (Some((_, now)), Some((_, then))) = (self.pieces.get(equal), before.pieces.get(equal)) {
+            shared += now.bytes().zip(then.bytes()).take_while(|(a, b)| a == b).count() as u64;
+        }
+        prefix.shared = Some(shared);
+        prefix.broken = before.pieces.get(equal).map(|(then, _)| {
+            // A tool that was added breaks the cache where the tools end, although nothing was taken away.
+            let now = self.pieces.get(equal).map_or(*then, |(now, _)| *now);
+            PARTS[now.min(*then)]
+        });
+        prefix
+    }
+}
+
+/// A piece without marks that say only what is to be cached: they wander from turn to turn.
+fn bare(value: &Value) -> String {
+    let mut text = value.to_string();
+    if text.contains("\"cache_control\"") {
+        let mut value = value.clone();
+        unmark(&mut value, 0);
+        text = value.to_string();
+    }
+    text
+}
+
+fn unmark(value: &mut Value, depth: u32) {
+    if depth > 8 {
+        return;
+    }
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| unmark(item, depth + 1)),
+        Value::Object(fields) => {
+            fields.shift_remove("cache_control");
+            fields.values_mut().for_each(|field| unmark(field, depth + 1));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bench_wire::Api;
+    use serde_json::json;
+
+    use super::*;
+
+    fn sent(body: &Value) -> Sent {
+        Sent::of(&ModelRequest::read(Api::Chat, "", body.to_string().as_bytes()).unwrap())
+    }
+
+    fn body(tools: &[&str], system: &str, said: &[&str]) -> Value {
+        let tools: Vec<_> =
+            tools.iter().map(|name| json!({"type": "function", "function": {"name": name}})).collect();
+        let mut messages = vec![json!({"role": "system", "content": system})];
+        messages.extend(said.iter().map(|text| json!({"role": "user", "content": text})));
+        json!({"messages": messages, "tools": tools})
+    }
+
+    #[test]
+    fn what_only_grows_at_its_end_keeps_its_prefix() {
+        let one = sent(&body(&["a"], "S", &["1"]));
+        assert_eq!(one.after(None).shared, None);
+        let two = sent(&body(&["a"], "S", &["1", "2"]));
+        let prefix = two.after(Some(&one));
+        assert_eq!(prefix.broken, None);
+        assert_eq!(prefix.shared, Some(one.after(None).parts.iter().sum()));
+    }
+
+    #[test]
+    fn the_part_that_breaks_is_named() {
+        let one = sent(&body(&["a"], "S", &["1", "2"]));
+        let broken = |other: Value| sent(&other).after(Some(&one)).broken;
+        assert_eq!(broken(body(&["a", "b"], "S", &["1", "2"])), Some("tools"));
+        assert_eq!(broken(body(&["a"], "T", &["1", "2"])), Some("system"));
+        assert_eq!(broken(body(&["a"], "S", &["1", "x"])), Some("messages"));
+        assert_eq!(broken(body(&["a"], "S", &["1"])), Some("messages"));
+    }
+
+    #[test]
+    fn marks_of_the_cache_wander_without_breaking_it() {
+        let marked = |on: bool| {
+            let mut part = json!({"type": "text", "text": "x"});
+            if on {
+                part["cache_control"] = json!({"type": "ephemeral"});
+            }
+            sent(&json!({"messages": [{"role": "user", "content": [part]}]}))
+        };
+        assert_eq!(marked(false).after(Some(&marked(true))).broken, None);
+    }
+}
