@@ -21,6 +21,7 @@ fn arm(agent: &str, surface: &str) -> Arm {
         command: Vec::new(),
         model: "some-model".into(),
         settings: ModelSettings::default(),
+        capabilities: bench_core::Capabilities::default(),
         profile: Profile::default(),
     }
 }

@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
-use bench_core::experiment::ModelSettings;
-use bench_core::{Discovery, Surface};
+use bench_core::experiment::{Capabilities, ModelSettings};
+use bench_core::{Discovery, Surface, WireKind};
 use bench_wire::chat::{StreamUsage, write_json, write_stream};
 use bench_wire::{Call, Turn};
 use bytes::Bytes;
@@ -62,6 +62,8 @@ fn hold_against(surface: Surface, answers: Vec<Answer>) -> (Result<String, Strin
         api_key: "token-1".into(),
         model: "m".into(),
         surface,
+        wire: WireKind::OpenaiChat,
+        capabilities: Capabilities::default(),
         settings: ModelSettings::default(),
         instruction: "Do it.".into(),
         workspace: folder.path().to_owned(),

@@ -48,6 +48,9 @@ pub struct ExperimentFile {
     pub upstream: Option<Spanned<UpstreamFile>>,
     /// Model settings, equal for all arms unless an arm has its own.
     pub settings: Option<SettingsFile>,
+    /// What the model can do beyond plain calls of tools, for all arms unless an arm says otherwise. Nothing is ever
+    /// derived from a model's name.
+    pub capabilities: Option<CapabilitiesFile>,
     /// Caps per attempt.
     pub limits: Option<LimitsFile>,
     /// Numbers of the decision rules. They are written into the lock before the first cell.
@@ -167,6 +170,24 @@ pub struct ArmFile {
     pub oracle_profile: Option<Spanned<ProfileFile>>,
     /// Model settings of this arm. Each key replaces the experiment's.
     pub settings: Option<SettingsFile>,
+    /// Capability flags of this arm's model. Each key replaces the experiment's.
+    pub capabilities: Option<CapabilitiesFile>,
+}
+
+/// What a model can do beyond plain calls of tools. Left out: no, and nothing is sent.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct CapabilitiesFile {
+    /// Tools that are found during the conversation can be called without standing in the request's tools.
+    pub supports_tool_search: Option<bool>,
+    /// Tools can be grouped below a name.
+    pub supports_namespaces: Option<bool>,
+    /// A tool can take free text instead of arguments by a schema.
+    pub freeform_tools: Option<bool>,
+    /// One turn may carry several calls. Sent where it is set; `false` also makes the agent carry calls out one by one.
+    pub parallel_tool_calls: Option<bool>,
+    /// The model is made to act through code alone.
+    pub supports_code_mode_only: Option<bool>,
 }
 
 /// How the oracle plays an arm.

@@ -83,6 +83,8 @@ pub struct Arm {
     pub model: String,
     /// Model settings, checked in the recorded bytes.
     pub settings: ModelSettings,
+    /// What the model can do beyond plain calls of tools.
+    pub capabilities: Capabilities,
     /// How the oracle plays this arm.
     pub profile: Profile,
 }
@@ -98,6 +100,21 @@ pub struct ModelSettings {
     pub thinking: Option<String>,
     /// Seed passed to the provider.
     pub sampling_seed: Option<u64>,
+}
+
+/// What a model can do beyond plain calls of tools. Said in the experiment, never derived from a model's name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capabilities {
+    /// Tools that are found during the conversation can be called without standing in the request's tools.
+    pub supports_tool_search: bool,
+    /// Tools can be grouped below a name.
+    pub supports_namespaces: bool,
+    /// A tool can take free text instead of arguments by a schema.
+    pub freeform_tools: bool,
+    /// One turn may carry several calls; null = not said, nothing is sent.
+    pub parallel_tool_calls: Option<bool>,
+    /// It is made to act through code alone.
+    pub supports_code_mode_only: bool,
 }
 
 /// How the oracle plays: perfectly, or with one seeded fault. Rates are per cell, drawn from seed, task, repeat, arm.
@@ -277,7 +294,8 @@ impl Arm {
         if self.surface != other.surface {
             found.push(Factor::Surface);
         }
-        if self.model != other.model {
+        // Flags describe the model: another set of them is another model as far as an agent can tell.
+        if self.model != other.model || self.capabilities != other.capabilities {
             found.push(Factor::Model);
         }
         if self.settings != other.settings {

@@ -2,12 +2,12 @@
 
 use bench_core::experiment::ProfileKind;
 use bench_core::source::{unknown, unknown_to};
-use bench_core::{AgentId, Arm, ArmId, Catalogue, ModelSettings, Profile, SurfaceId, Upstream};
+use bench_core::{AgentId, Arm, ArmId, Capabilities, Catalogue, ModelSettings, Profile, SurfaceId, Upstream};
 use toml::Spanned;
 
 use super::{numbers, refuse_repeated};
 use crate::error::Findings;
-use crate::file::{ArmFile, ExperimentFile, ProfileFile};
+use crate::file::{ArmFile, CapabilitiesFile, ExperimentFile, ProfileFile};
 
 const DEFAULT_AGENT: &str = "reference";
 const COMMAND_AGENT: &str = "command";
@@ -35,6 +35,7 @@ struct Shared<'a> {
     catalogue: &'a Catalogue,
     model: Option<&'a Spanned<String>>,
     settings: Option<ModelSettings>,
+    capabilities: Capabilities,
 }
 
 /// The arms in the order of the file.
@@ -49,7 +50,8 @@ pub(super) fn check<'f>(
     }
     refuse_repeated("arm", file.arm.iter().map(|arm| &arm.get_ref().name), findings);
     let settings = numbers::settings(file.settings.as_ref(), &ModelSettings::default(), findings);
-    let shared = Shared { upstream, catalogue, model: file.model.as_ref(), settings };
+    let capabilities = capabilities(file.capabilities.as_ref(), &Capabilities::default());
+    let shared = Shared { upstream, catalogue, model: file.model.as_ref(), settings, capabilities };
     file.arm
         .iter()
         .map(|table| NamedArm {
@@ -78,8 +80,21 @@ fn arm(table: &Spanned<ArmFile>, shared: &Shared<'_>, findings: &mut Findings<'_
         command: command?,
         model: model?,
         settings: settings?,
+        capabilities: capabilities(file.capabilities.as_ref(), &shared.capabilities),
         profile: profile?,
     })
+}
+
+/// Flags with each key of the file in the place of the one above.
+fn capabilities(file: Option<&CapabilitiesFile>, above: &Capabilities) -> Capabilities {
+    let Some(file) = file else { return above.clone() };
+    Capabilities {
+        supports_tool_search: file.supports_tool_search.unwrap_or(above.supports_tool_search),
+        supports_namespaces: file.supports_namespaces.unwrap_or(above.supports_namespaces),
+        freeform_tools: file.freeform_tools.unwrap_or(above.freeform_tools),
+        parallel_tool_calls: file.parallel_tool_calls.or(above.parallel_tool_calls),
+        supports_code_mode_only: file.supports_code_mode_only.unwrap_or(above.supports_code_mode_only),
+    }
 }
 
 fn agent(table: &Spanned<ArmFile>, catalogue: &Catalogue, findings: &mut Findings<'_>) -> Option<AgentId> {
