@@ -40,6 +40,17 @@ pub(crate) struct Adapter {
     pub files: Vec<FileFile>,
 }
 
+impl Adapter {
+    /// Its files and those of its surfaces.
+    pub(crate) fn all_files(&self) -> impl Iterator<Item = &FileFile> {
+        let variants = match &self.surfaces {
+            SurfacesFile::Word(_) => &[][..],
+            SurfacesFile::Variants(variants) => variants.as_slice(),
+        };
+        self.files.iter().chain(variants.iter().flat_map(|variant| &variant.files))
+    }
+}
+
 /// Surfaces of an agent.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
@@ -62,12 +73,15 @@ pub(crate) struct VariantFile {
     /// Variables that make the agent show it.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// Files that make the agent show it; one with the path of an adapter's file takes its place.
+    #[serde(default)]
+    pub files: Vec<FileFile>,
 }
 
 impl VariantFile {
     /// A surface that takes nothing to be shown.
     pub(crate) fn named(name: &SurfaceId) -> Self {
-        Self { name: name.clone(), args: Vec::new(), env: BTreeMap::new() }
+        Self { name: name.clone(), args: Vec::new(), env: BTreeMap::new(), files: Vec::new() }
     }
 }
 
@@ -86,7 +100,7 @@ pub(crate) struct InstallFile {
 }
 
 /// A file placed into HOME.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct FileFile {
     /// Relative to HOME.

@@ -15,14 +15,23 @@ macro_rules! files {
     ($($path:literal),* $(,)?) => { [$(($path, include_str!(concat!("../", $path)))),*] };
 }
 
-const SURFACES: [(&str, &str); 4] = files![
+const SURFACES: [(&str, &str); 11] = files![
     "catalog/surfaces/bare.toml",
     "catalog/surfaces/loaded.toml",
     "catalog/surfaces/gateway.toml",
     "catalog/surfaces/entries.toml",
+    "catalog/surfaces/explicit.toml",
+    "catalog/surfaces/all.toml",
+    "catalog/surfaces/headless.toml",
+    "catalog/surfaces/search-tail.toml",
+    "catalog/surfaces/search-result.toml",
+    "catalog/surfaces/devices.toml",
+    "catalog/surfaces/native.toml",
 ];
-const ADAPTERS: [(&str, &str); 5] = files![
+const ADAPTERS: [(&str, &str); 7] = files![
     "catalog/agents/reference.toml",
+    "catalog/agents/reference-responses.toml",
+    "catalog/agents/reference-messages.toml",
     "catalog/agents/pi.toml",
     "catalog/agents/codex.toml",
     "catalog/agents/claude.toml",
@@ -135,7 +144,7 @@ impl Catalog {
         let surface_sha256 = match &surface {
             Some(surface) => Sha256Hex::of_json(surface),
             None => {
-                let told = (&variant.args, &variant.env);
+                let told = (&variant.args, &variant.env, &variant.files);
                 Sha256Hex::of_json(&(&adapter.name, adapter.version, &arm.surface, told))
             }
         };
@@ -147,8 +156,7 @@ impl Catalog {
             surface,
             wire: adapter.wire,
             adapter: adapter.clone(),
-            surface_args: variant.args,
-            surface_env: variant.env,
+            variant,
             started,
         })
     }
@@ -212,7 +220,7 @@ impl Catalog {
             (SurfacesFile::Word(word), _) if word != "catalogue" => {
                 format!("surfaces = {word:?} is not \"catalogue\"")
             }
-            _ if adapter.files.iter().any(|file| file.json.is_some() == file.text.is_some()) => {
+            _ if adapter.all_files().any(|file| file.json.is_some() == file.text.is_some()) => {
                 "a file has `json` or `text`, one of them".to_owned()
             }
             (_, "own" | "arm") => return Ok(()),

@@ -1,13 +1,12 @@
 //! An arm that can be started here, and how: pure from here on.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use bench_core::{Arm, Invocation, Lexicon, PlacedFile, Program, Sha256Hex, Surface, WireKind};
 use serde_json::{Value, json};
 
-use crate::adapter::Adapter;
+use crate::adapter::{Adapter, FileFile, VariantFile};
 use crate::catalog::agents_values;
 use crate::fill::{self, Values};
 
@@ -42,8 +41,7 @@ pub struct ResolvedArm {
     /// The API that the agent speaks.
     pub wire: WireKind,
     pub(crate) adapter: Adapter,
-    pub(crate) surface_args: Vec<String>,
-    pub(crate) surface_env: BTreeMap<String, String>,
+    pub(crate) variant: VariantFile,
     pub(crate) started: Started,
 }
 
@@ -79,13 +77,11 @@ impl ResolvedArm {
                 .adapter
                 .env
                 .iter()
-                .chain(&self.surface_env)
+                .chain(&self.variant.env)
                 .map(|(key, value)| (key.clone(), fill::text(value, &values)))
                 .collect(),
             files: self
-                .adapter
-                .files
-                .iter()
+                .files()
                 .map(|file| PlacedFile {
                     path: file.path.clone(),
                     text: match (&file.json, &file.text) {
@@ -100,11 +96,18 @@ impl ResolvedArm {
         }
     }
 
+    /// Files of the surface, and those of the adapter whose place they do not take.
+    fn files(&self) -> impl Iterator<Item = &FileFile> {
+        let own = &self.variant.files;
+        let kept = self.adapter.files.iter().filter(|file| !own.iter().any(|f| f.path == file.path));
+        kept.chain(own)
+    }
+
     /// One argument of the adapter, or the several for which it stands.
     fn filled(&self, arg: &str, arm: &Arm, values: &Values) -> Vec<String> {
         let all = |args: &[String]| args.iter().map(|arg| fill::text(arg, values)).collect();
         match arg {
-            "{surface-args}" => all(&self.surface_args),
+            "{surface-args}" => all(&self.variant.args),
             "{thinking-args}" if arm.settings.thinking.is_none() => Vec::new(),
             "{thinking-args}" => all(&self.adapter.thinking_args),
             _ => vec![fill::text(arg, values)],

@@ -75,7 +75,8 @@ fn every_agent_and_surface_is_listed() {
             "claude: default bare bash-read",
             "codex: default code-mode code-mode-only",
             "command: as-is",
-            "pi: four-tools seven-builtins",
+            "pi: four-tools seven-builtins codemode codemode-only four-tools-responses four-tools-messages \
+             four-tools-gemini",
             "reference: bare entries gateway loaded"
         ]
     );
@@ -184,7 +185,13 @@ fn pi_is_started_by_its_own_node_with_a_provider_that_is_the_recorder() {
     let tail = &invocation.args[invocation.args.len() - 5..];
     assert_eq!(
         tail,
-        ["--offline", "--tools", "read,bash,edit,write,grep,find,ls", "--", "Say {model} and \"hello\"."]
+        [
+            "--no-extensions",
+            "--tools",
+            "read,bash,edit,write,grep,find,ls",
+            "--",
+            "Say {model} and \"hello\"."
+        ]
     );
     assert!(!invocation.args.contains(&"--thinking".to_owned()));
     assert_eq!(invocation.env["PI_OFFLINE"], "1");
@@ -228,7 +235,8 @@ fn what_cannot_be_started_is_named_with_its_remedy() {
     let refused = |arm: &Arm| catalog().resolve(arm).unwrap_err().to_string();
     assert!(refused(&arm("goose", "bare")).ends_with("the agents are claude, codex, command, pi, reference"));
     assert!(refused(&arm("reference", "bear")).ends_with("its surfaces are bare, entries, gateway, loaded"));
-    assert!(refused(&arm("pi", "bare")).ends_with("its surfaces are four-tools, seven-builtins"));
+    assert!(refused(&arm("pi", "bare")).contains("its surfaces are four-tools, seven-builtins, codemode, codemode-only, four-tools-responses, four-tools-messages, \
+         four-tools-gemini"));
     assert!(refused(&arm("pi", "four-tools")).contains("set BENCH_AGENTS_DIR"));
     assert!(refused(&arm("command", "as-is")).contains("needs a command line"));
     let mut commanded = arm("command", "as-is");

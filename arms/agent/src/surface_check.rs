@@ -256,7 +256,7 @@ fn check_deferred(surface: &Surface, index: usize) -> Result<(), SurfaceError> {
 }
 
 /// A tool that the line names and the surface does not show. Several names are plain English words, so a name counts in
-/// backticks, or bare when it holds an underscore or has no vowel to be read by.
+/// backticks, or bare when it holds an underscore or has no vowel to be read by and is no program of the shell.
 fn absent_tool_named<'a>(surface: &Surface, line: &'a str) -> Option<&'a str> {
     let shown = |name: &str| {
         let brought: &[&str] = match surface.discovery {
@@ -274,6 +274,7 @@ fn absent_tool_named<'a>(surface: &Surface, line: &'a str) -> Option<&'a str> {
     let quoted = line.split('`').skip(1).step_by(2);
     let plain = line
         .split(|c| !is_word(c))
+        .filter(|word| *word != "ls")
         .filter(|word| word.contains('_') || !word.contains(['a', 'e', 'i', 'o', 'u']));
     quoted.chain(plain).find(|name| tool(name).is_some() && !shown(name))
 }

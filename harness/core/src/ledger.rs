@@ -12,6 +12,9 @@ pub struct Usage {
     pub input_tokens: Option<u64>,
     /// Of these, read from the provider's cache.
     pub cached_input_tokens: Option<u64>,
+    /// Of the input, written to the provider's cache.
+    #[serde(default)]
+    pub cache_write_tokens: Option<u64>,
     /// Output tokens, reasoning included.
     pub output_tokens: Option<u64>,
     /// Of these, reasoning.
@@ -72,11 +75,11 @@ pub struct FirstRequest {
 pub struct ToolEntry {
     /// Name as offered.
     pub name: String,
-    /// Namespace, where the wire has them.
+    /// Namespace, where the wire has them; of a tool that is told of in another's description, that other one.
     pub namespace: Option<String>,
-    /// `function`, `custom`, `hosted`, …
+    /// `function`, `custom`, a hosted type as sent, or `listed` (told of, not defined).
     pub kind: String,
-    /// `direct`, `deferred`, …, as far as the request shows it.
+    /// `direct`, `deferred`, `found` (shown by a search), `code` (called by code), as far as the request shows it.
     pub exposure: String,
     /// Where its definition stood: `tools`, `input_item`, `system`, `message`, `description`.
     pub r#where: String,

@@ -16,6 +16,7 @@ pub mod id;
 pub mod invocation;
 pub mod ledger;
 pub mod lexicon;
+pub mod mechanism;
 pub mod metric;
 pub mod schedule;
 pub mod source;

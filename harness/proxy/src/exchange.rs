@@ -74,6 +74,8 @@ pub(crate) struct Outcome {
     /// Did it arrive to its end, and could it be read?
     pub(crate) whole: bool,
     pub(crate) output_tokens: Option<u64>,
+    /// What in the stated usage contradicts itself.
+    pub(crate) usage_refused: Option<String>,
     pub(crate) retries: Vec<Retry>,
     pub(crate) steps: Vec<OracleStep>,
     pub(crate) waited: Option<(f64, f64)>,

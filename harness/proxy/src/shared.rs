@@ -295,6 +295,9 @@ impl State {
             };
             self.trace(ms, &event);
         }
+        if let Some(why) = &outcome.usage_refused {
+            self.trace(ms, &TraceEvent::UsageRefused { request, why });
+        }
         let turn = outcome.turn.as_ref();
         let event = TraceEvent::Response {
             request,

@@ -1,6 +1,6 @@
 //! What has arrived of a response: its bytes, when each piece came, and the turn as far as it can be read.
 
-use bench_wire::{Api, ReplyReader, TurnError};
+use bench_wire::{Api, ReplyReader, TurnError, WireUsage};
 use bytes::Bytes;
 use hyper::body::Frame;
 use hyper::header::CONTENT_TYPE;
@@ -47,7 +47,15 @@ impl Tape {
             (true, Err(TurnError::Refused { .. })) => (None, false),
             (false, _) => (None, ended),
         };
+        let mut turn = turn;
+        let said = turn.as_mut().and_then(|turn| turn.usage.take());
+        // A usage that contradicts itself is nobody's word: the turn counts as one without usage.
+        let usage_refused = said.as_ref().and_then(WireUsage::contradiction);
+        if let Some(turn) = turn.as_mut().filter(|_| usage_refused.is_none()) {
+            turn.usage = said;
+        }
         Outcome {
+            usage_refused,
             status: Some(self.status.as_u16()),
             upstream_status: Some(self.status.as_u16()),
             answered: true,

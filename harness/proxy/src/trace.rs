@@ -40,6 +40,8 @@ pub(crate) enum TraceEvent<'a> {
     OracleStep { request: u32, step: u32, action: &'a str, tool: &'a str, substitution: Option<&'a str> },
     /// The model called a tool.
     ToolCall { request: u32, id: &'a str, tool: &'a str, arguments_bytes: u64, arguments_sha256: Sha256Hex },
+    /// The usage that a response states contradicts itself and is left out.
+    UsageRefused { request: u32, why: &'a str },
     /// A response has ended.
     Response {
         request: u32,

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bench_core::EndingKind;
 use bench_proxy::{OpenaiChatUpstream, RequestLimits, RetryPolicy, UpstreamError};
+use bench_wire::WireUsage;
 use bench_wire::chat::MessageOut;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
@@ -97,6 +98,26 @@ async fn one_silent_response_makes_the_whole_attempt_a_local_count() {
     assert_eq!(recording.totals.input_tokens, Some(counted));
     assert_eq!(recording.totals.cached_input_tokens, None);
     assert_eq!(recording.provider_usage.unwrap().input_tokens, Some(100), "its word is kept all the same");
+}
+
+#[tokio::test]
+async fn a_usage_that_contradicts_itself_is_nobodys_word() {
+    let strange = WireUsage {
+        input_tokens: Some(97),
+        cached_input_tokens: Some(2_300_000),
+        output_tokens: Some(5),
+        ..WireUsage::default()
+    };
+    let provider =
+        Provider::start(move |_, _| plain(&bench_wire::Turn { usage: Some(strange), ..final_turn() })).await;
+    let stage = stage(&provider).await;
+    stage.agent(&["bash"]).run(|_, _| "out".into()).await.unwrap();
+    let (recording, index, dir) = stage.finish().await;
+    assert_eq!((recording.tokens.basis.as_str(), recording.provider_usage), ("json", None));
+    assert_eq!(recording.totals.input_tokens, index.records()[0].body_tokens);
+    assert_eq!(index.records()[0].usage, None);
+    let refused = trace(dir.path()).into_iter().find(|event| event["event"] == "usage_refused").unwrap();
+    assert_eq!(refused["why"], "cached 2300000 of input 97");
 }
 
 #[tokio::test]

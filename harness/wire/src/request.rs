@@ -205,10 +205,10 @@ impl ModelRequest {
 }
 
 fn object(body: &[u8]) -> Result<Map<String, Value>, RequestError> {
-    match serde_json::from_slice(body)? {
-        Value::Object(object) => Ok(object),
-        _ => Err(RequestError::Shape("it is no JSON object")),
-    }
+    let Value::Object(object) = serde_json::from_slice(body)? else {
+        return Err(RequestError::Shape("it is no JSON object"));
+    };
+    Ok(object)
 }
 
 impl RequestTool {

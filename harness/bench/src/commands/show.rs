@@ -163,10 +163,34 @@ fn why(record: &CellRecord, records: &[CellRecord]) -> String {
             let _ = writeln!(text, "  step {}: {} played through {} ({})", s.step, s.action, s.tool, s.why);
         }
     }
+    text.push_str(&surface_use(record));
     for other in records.iter().filter(|r| r.cell_id() == record.cell_id() && r.attempt != record.attempt) {
         let _ = writeln!(text, "  attempt {}: {}", other.attempt, other.ending.kind);
     }
     let _ = writeln!(text, "  evidence: {}", record.dir);
+    text
+}
+
+/// What of the surface was paid for and not used.
+fn surface_use(record: &CellRecord) -> String {
+    let mut text = String::new();
+    let (idle, cost) = bench_core::mechanism::never_called(&record.tools);
+    if idle > 0 {
+        let cost = cost.map_or_else(|| "unknown".to_owned(), |cost| cost.to_string());
+        let _ = writeln!(text, "  tools never called: {idle}, {cost} tokens over the attempt");
+    }
+    for mechanism in bench_core::mechanism::mechanisms(&record.tools, &record.loads) {
+        let fired = if mechanism.fired { "used" } else { "never used" };
+        let _ = writeln!(text, "  {} ({}): {fired}", mechanism.kind.word(), mechanism.tools.join(", "));
+    }
+    let broken = |turn: &bench_core::ledger::TurnEntry| {
+        let part = turn.context.as_ref()?.prefix_broken_in.as_ref()?;
+        Some(format!("turn {} in {part}", turn.turn))
+    };
+    let broken: Vec<String> = record.turns_series.iter().filter_map(broken).collect();
+    if !broken.is_empty() {
+        let _ = writeln!(text, "  cacheable prefix broken at {}", broken.join(", "));
+    }
     text
 }
 

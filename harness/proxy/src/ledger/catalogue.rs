@@ -22,42 +22,55 @@ pub(crate) fn tool_sizes(
 ) -> Vec<ToolSize> {
     let defined = request.tools.iter().filter(|tool| is_new(tool.full_name()));
     let mut sizes: Vec<ToolSize> = defined.map(|tool| tool_size(counter, tool)).collect();
-    for (name, place, text) in told(request) {
-        let known = request.tool(&name).is_some();
-        if !known && is_new(format!("{place}:{name}")) {
-            sizes.push(told_size(counter, &name, place, &text));
+    for told in told(request) {
+        let known = request.tool(&told.name).is_some();
+        if !known && is_new(format!("{}:{}", told.place, told.name)) {
+            sizes.push(told.size(counter));
         }
     }
     sizes
 }
 
-fn told_size(counter: &Counter, name: &str, place: &str, text: &str) -> ToolSize {
-    let whole = size(counter, text);
-    ToolSize {
-        name: name.to_owned(),
-        namespace: None,
-        kind: "listed".to_owned(),
-        exposure: if place == "description" { "code" } else { "deferred" }.to_owned(),
-        place: place.to_owned(),
-        description: whole,
-        schema: Size::default(),
-        whole,
+/// A tool that is told of.
+struct Told {
+    name: String,
+    /// The tool whose description tells of it.
+    holder: Option<String>,
+    place: &'static str,
+    /// The text that tells of it.
+    text: String,
+}
+
+impl Told {
+    fn size(self, counter: &Counter) -> ToolSize {
+        let whole = size(counter, &self.text);
+        ToolSize {
+            name: self.name,
+            kind: "listed".to_owned(),
+            exposure: if self.holder.is_some() { "code" } else { "deferred" }.to_owned(),
+            namespace: self.holder,
+            place: self.place.to_owned(),
+            description: whole,
+            schema: Size::default(),
+            whole,
+        }
     }
 }
 
-/// Names that are told of: name, where, and the text that tells of it.
-fn told(request: &ModelRequest) -> Vec<(String, &'static str, String)> {
+fn told(request: &ModelRequest) -> Vec<Told> {
     let mut found = Vec::new();
     for tool in &request.tools {
-        let nested = nested(&tool.description);
-        found.extend(nested.into_iter().map(|(name, text)| (name, "description", text)));
+        let holder = tool.name.clone();
+        let nested = nested(&tool.description).into_iter();
+        let told = |(name, text)| Told { name, holder: Some(holder.clone()), place: "description", text };
+        found.extend(nested.map(told));
     }
     for message in request.messages.iter().filter(|m| m.calls.is_empty() && m.results.is_empty()) {
         let place = if message.is_instruction() { "system" } else { "message" };
         // An assistant's own words list nothing.
         if message.role != "assistant" && (request.api != Api::Chat || message.role != "tool") {
             let names = mcp_names(&message.text);
-            found.extend(names.into_iter().map(|(name, text)| (name, place, text)));
+            found.extend(names.into_iter().map(|(name, text)| Told { name, holder: None, place, text }));
         }
     }
     found

@@ -135,6 +135,7 @@ fn provider_usage(exchanges: &[Exchange]) -> Option<Usage> {
     Some(Usage {
         input_tokens: sum(|usage| usage.input_tokens),
         cached_input_tokens: sum(|usage| usage.cached_input_tokens),
+        cache_write_tokens: sum(|usage| usage.cache_write_tokens),
         output_tokens: sum(|usage| usage.output_tokens),
         reasoning_tokens: sum(|usage| usage.reasoning_tokens),
     })

@@ -108,6 +108,7 @@ pub(crate) fn usage_of(said: &WireUsage) -> Usage {
     Usage {
         input_tokens: said.input_tokens,
         cached_input_tokens: said.cached_input_tokens,
+        cache_write_tokens: said.cache_write_tokens,
         output_tokens: said.output_tokens,
         reasoning_tokens: said.reasoning_tokens,
     }

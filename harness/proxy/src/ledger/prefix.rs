@@ -56,15 +56,22 @@ impl Sent {
     }
 }
 
-/// A piece without marks that say only what is to be cached: they wander from turn to turn.
+/// A piece without marks that say only what is to be cached: they wander from turn to turn, and with them a text is a part
+/// of its own now and a plain text then.
 fn bare(value: &Value) -> String {
-    let mut text = value.to_string();
-    if text.contains("\"cache_control\"") {
-        let mut value = value.clone();
-        unmark(&mut value, 0);
-        text = value.to_string();
+    let text = value.to_string();
+    if !text.contains("\"cache_control\"") {
+        return text;
     }
-    text
+    let mut value = value.clone();
+    unmark(&mut value, 0);
+    let only = value.get("content").and_then(Value::as_array).filter(|parts| parts.len() == 1);
+    let plain = only.and_then(|parts| parts[0].as_object()).filter(|part| part.len() == 2);
+    let plain = plain.and_then(|part| part.get("text")).cloned();
+    if let Some(plain) = plain {
+        value["content"] = plain;
+    }
+    value.to_string()
 }
 
 fn unmark(value: &mut Value, depth: u32) {
@@ -122,13 +129,14 @@ mod tests {
 
     #[test]
     fn marks_of_the_cache_wander_without_breaking_it() {
-        let marked = |on: bool| {
-            let mut part = json!({"type": "text", "text": "x"});
-            if on {
-                part["cache_control"] = json!({"type": "ephemeral"});
-            }
-            sent(&json!({"messages": [{"role": "user", "content": [part]}]}))
-        };
-        assert_eq!(marked(false).after(Some(&marked(true))).broken, None);
+        let sent_with = |parts: Value| sent(&json!({"messages": [{"role": "user", "content": parts}]}));
+        let mark = json!({"type": "ephemeral"});
+        let marked = sent_with(json!([{"type": "text", "text": "x", "cache_control": mark}]));
+        let two =
+            json!([{"type": "text", "text": "x"}, {"type": "text", "text": "y", "cache_control": mark}]);
+        let bare = json!([{"type": "text", "text": "x"}, {"type": "text", "text": "y"}]);
+        assert_eq!(sent_with(bare).after(Some(&sent_with(two))).broken, None);
+        let plain = sent(&json!({"messages": [{"role": "user", "content": "x"}]}));
+        assert_eq!(plain.after(Some(&marked)).broken, None);
     }
 }

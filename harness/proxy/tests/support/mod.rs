@@ -213,9 +213,9 @@ pub fn lexicon() -> Lexicon {
                 json!({"command": "find {path|sh} -name {pattern|sh}"}),
             )),
         ],
-        discovery: Some(DiscoveryRule {
+        discovery: vec![DiscoveryRule {
             tool: "capabilities".into(),
-            load_arguments: json!({"load": "{group}"}),
+            load_arguments: json!({"load": "{group}"}],
         }),
         error_prefixes: vec!["error:".into()],
         sha256: Sha256Hex::of("test"),

@@ -64,9 +64,9 @@ impl Values {
         Self(values)
     }
 
-    /// The value of `{group}` alone.
-    pub(super) fn of_group(group: &str) -> Self {
-        Self(Map::from_iter([("group".to_owned(), group.into())]))
+    /// The values of `{group}` and `{tool}` for what makes a tool callable.
+    pub(super) fn of_load(group: &str, tool: &str) -> Self {
+        Self(Map::from_iter([("group".to_owned(), group.into()), ("tool".to_owned(), tool.into())]))
     }
 
     /// The same with the workspace's path.
