@@ -68,9 +68,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Lexicon, CatalogError> {
     }
     let names_tool =
         |b: &BridgeRule| b.code.contains("{tool}") || b.with.values().any(|value| value.contains("{tool}"));
-    if let Some(bridge) =
-        read.bridges.iter().find(|b| !names_tool(b) || !b.code.contains("{arguments}"))
-    {
+    if let Some(bridge) = read.bridges.iter().find(|b| !names_tool(b) || !b.code.contains("{arguments}")) {
         return Err(inconsistent(format!(
             "the code of bridge {:?} lacks {{tool}} or {{arguments}}",
             bridge.tool

@@ -97,7 +97,9 @@ fn by_name(offer: &mut Offer, tool: &ToolDefinition, given: Value, marked: bool)
         "ask" => Job::Ask(given),
         "checkpoint" if marked => Job::refused("there is a mark already; rewind to it first".to_owned()),
         "checkpoint" => Job::Turn(Turning::Mark),
-        "rewind" if !marked => Job::refused("there is no mark to go back to; set one with checkpoint".to_owned()),
+        "rewind" if !marked => {
+            Job::refused("there is no mark to go back to; set one with checkpoint".to_owned())
+        }
         "rewind" => Job::Turn(Turning::Rewind(text("report"))),
         "yield" => Job::Turn(Turning::Stop(text("text"))),
         name if offer.discovery() == Found::OnPaths => match devices::asked(name, &given) {

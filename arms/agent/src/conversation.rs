@@ -125,7 +125,9 @@ impl<'a> Conversation<'a> {
             turn: self.turn,
             tools: self.offer.tools().iter().map(|tool| tool.name.as_str()).collect(),
             undispatchable: self.offer.undispatchable(is_built),
-            collisions: collisions.map(|c| format!("{}: {:?} before {:?}", c.tool, c.kept, c.refused)).collect(),
+            collisions: collisions
+                .map(|c| format!("{}: {:?} before {:?}", c.tool, c.kept, c.refused))
+                .collect(),
         });
     }
 
@@ -236,7 +238,10 @@ impl<'a> Conversation<'a> {
         self.tally.failed_calls += u64::from(answered.text.starts_with(REFUSED));
         let Some(budget) = self.start.surface.budget.as_ref() else { return answered };
         // What a search found must stay whole, and a part of the archive is small by itself.
-        if !answered.schemas.is_empty() || call.name == "archive_read" || !budget::exceeds(budget, &answered.text) {
+        if !answered.schemas.is_empty()
+            || call.name == "archive_read"
+            || !budget::exceeds(budget, &answered.text)
+        {
             return answered;
         }
         let text = std::mem::take(&mut answered.text);

@@ -28,7 +28,8 @@ pub(crate) fn asked(tool: &str, given: &Value) -> Option<DeviceCall> {
         "read" => Some(DeviceCall::Schema(name)),
         "write" => {
             let text = given.get("content").and_then(Value::as_str).unwrap_or_default();
-            let arguments = serde_json::from_str(text).map_err(|error| format!("content is not JSON: {error}"));
+            let arguments =
+                serde_json::from_str(text).map_err(|error| format!("content is not JSON: {error}"));
             Some(DeviceCall::Call(name, arguments))
         }
         _ => None,

@@ -33,7 +33,9 @@ pub(crate) enum DoorError {
     BadUrl(String),
     #[error("BENCH_API_KEY cannot be sent as a header")]
     BadKey,
-    #[error("BENCH_WIRE {0:?}: the reference agent speaks openai-chat, openai-responses and anthropic-messages")]
+    #[error(
+        "BENCH_WIRE {0:?}: the reference agent speaks openai-chat, openai-responses and anthropic-messages"
+    )]
     Wire(&'static str),
     #[error("no connection to {authority}: {source}")]
     Connect { authority: String, source: std::io::Error },

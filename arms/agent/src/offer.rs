@@ -198,11 +198,9 @@ impl Offer {
     pub(crate) fn flagged(&self) -> Vec<&ToolDefinition> {
         match self.discovery {
             Found::OnTheWire => self.registry.deferred().map(|(tool, _)| tool.definition.as_ref()).collect(),
-            Found::Never
-            | Found::ByGroup
-            | Found::AtTheTail
-            | Found::ThroughOneTool
-            | Found::OnPaths => Vec::new(),
+            Found::Never | Found::ByGroup | Found::AtTheTail | Found::ThroughOneTool | Found::OnPaths => {
+                Vec::new()
+            }
         }
     }
 
@@ -290,7 +288,8 @@ impl Offer {
                 let mounted: Vec<_> =
                     self.registry.deferred().map(|(tool, _)| Arc::clone(&tool.definition)).collect();
                 let names: Vec<&str> = mounted.iter().map(|tool| tool.name.as_str()).collect();
-                of(&mounted).ok_or_else(|| format!("nothing is mounted on {name:?}; there is {}", names.join(", ")))
+                of(&mounted)
+                    .ok_or_else(|| format!("nothing is mounted on {name:?}; there is {}", names.join(", ")))
             }
             Found::Never | Found::ByGroup | Found::AtTheTail | Found::OnTheWire => Err(self.unknown(name)),
         }
@@ -354,7 +353,8 @@ impl Offer {
         }
         if self.discovery == Found::AtTheTail {
             let asked = self.registry.ask_for(|tool| best.contains(&tool.definition.name));
-            let told: Vec<String> = hits.iter().map(|tool| format!("{} ({})", tool.name, tool.summary)).collect();
+            let told: Vec<String> =
+                hits.iter().map(|tool| format!("{} ({})", tool.name, tool.summary)).collect();
             let text = format!("Found {}.\nThey can be called from the next turn on.", told.join(", "));
             return Loaded { text, tools: names_of(&asked), schemas: Vec::new() };
         }

@@ -57,7 +57,9 @@ pub enum SurfaceError {
         fault: String,
     },
     /// Devices without the two tools that reach them.
-    #[error("surface {surface:?} mounts tools on paths and does not show both `read` and `write`, which reach them")]
+    #[error(
+        "surface {surface:?} mounts tools on paths and does not show both `read` and `write`, which reach them"
+    )]
     NoReach {
         /// The surface.
         surface: String,

@@ -31,7 +31,8 @@ pub use ending::{Blame, Counting, Disposition, Ending, EndingKind, LimitHit, Rer
 pub use event::RunEvent;
 pub use evidence::{IsolationEvent, IsolationEvidence, IsolationLevel, UpstreamEvidence};
 pub use experiment::{
-    Arm, Capabilities, Contrast, ContrastRole, Experiment, Factor, Limits, ModelSettings, Profile, TaskSelection, Upstream,
+    Arm, Capabilities, Contrast, ContrastRole, Experiment, Factor, Limits, ModelSettings, Profile,
+    TaskSelection, Upstream,
 };
 pub use gate::{Decision, GateRule, GateScope, Margin};
 pub use id::{AgentId, ArmId, ContrastId, ExperimentId, GateId, IdError, SuiteId, SurfaceId, TaskId};
@@ -42,7 +43,7 @@ pub use metric::Metric;
 pub use schedule::{Block, Cell, Schedule};
 pub use source::{Problem, Source};
 pub use surface::{
-    CodeExposure, Compaction, Discovery, IntentRule, Lifecycle, ModelExposure, Prompt, ResultBudget, Scheduling, Surface,
-    SurfaceTool,
+    CodeExposure, Compaction, Discovery, IntentRule, Lifecycle, ModelExposure, Prompt, ResultBudget,
+    Scheduling, Surface, SurfaceTool,
 };
-pub use task::{Task, Track};
+pub use task::{AskAnswer, Task, Track};

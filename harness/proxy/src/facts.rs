@@ -72,6 +72,7 @@ impl State {
             | RequestClass::Naming
             | RequestClass::TokenCounting
             | RequestClass::Subagent
+            | RequestClass::Human
             | RequestClass::Probe
             | RequestClass::Refused => Prefix::default(),
         };

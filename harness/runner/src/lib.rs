@@ -3,7 +3,8 @@
 //! An `Err` from here means only that a record could not be kept; whatever ends an attempt is data in its record. The
 //! protocol of one cell stands in [`cell`]; nothing here prints.
 
-pub mod attempt;
+pub mod agent_says;
+mod attempt;
 pub mod cell;
 pub mod evidence;
 mod patch;

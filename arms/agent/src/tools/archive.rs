@@ -47,7 +47,9 @@ impl Archive {
     pub(super) fn open(&self, given: &Arguments) -> Result<String, String> {
         let number = given.reference.strip_prefix(SCHEME).and_then(|number| number.parse::<usize>().ok());
         let text = number.and_then(|number| self.0.get(number.checked_sub(1)?));
-        let text = text.ok_or_else(|| format!("{} is not in the archive, which holds {}", given.reference, self.0.len()))?;
+        let text = text.ok_or_else(|| {
+            format!("{} is not in the archive, which holds {}", given.reference, self.0.len())
+        })?;
         match given.operation {
             Operation::Inspect => Ok(format!(
                 "{}: {} characters, {} lines, {} bytes",
@@ -111,7 +113,8 @@ mod tests {
             offset += body.chars().count();
         }
         assert_eq!(together, text);
-        let found = open(&archive, json!({"ref": reference, "operation": "query", "text": "line 299"})).unwrap();
+        let found =
+            open(&archive, json!({"ref": reference, "operation": "query", "text": "line 299"})).unwrap();
         assert!(found.starts_with("300:line 299 ä\n") && found.ends_with("[11 lines hold it.]"), "{found}");
         let much = open(&archive, json!({"ref": reference, "operation": "query", "text": "line"})).unwrap();
         assert!(much.len() <= ANSWER);

@@ -60,7 +60,8 @@ pub(super) fn diff(given: &Diff, workspace: &Path) -> Result<String, String> {
 
 pub(super) fn log(given: &Log, workspace: &Path) -> Result<String, String> {
     let count = format!("-n{}", given.limit.unwrap_or(LIMIT));
-    let mut args = ["log", "--no-color", "--date=short", "--format=%h %ad %an %s"].map(str::to_owned).to_vec();
+    let mut args =
+        ["log", "--no-color", "--date=short", "--format=%h %ad %an %s"].map(str::to_owned).to_vec();
     args.push(count);
     if let Some(asked) = &given.revision {
         args.push(revision(asked)?.to_owned());

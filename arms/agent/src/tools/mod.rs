@@ -49,7 +49,18 @@ pub(crate) enum Access {
 /// May calls of this tool run beside others? What is not known to only look is taken to change something.
 pub(crate) fn access(name: &str) -> Access {
     const LOOKING: [&str; 12] = [
-        "read", "fd", "rg", "ls", "glob", "grep", "git_show", "git_diff", "git_log", "think", "archive_read", "tasks_list",
+        "read",
+        "fd",
+        "rg",
+        "ls",
+        "glob",
+        "grep",
+        "git_show",
+        "git_diff",
+        "git_log",
+        "think",
+        "archive_read",
+        "tasks_list",
     ];
     if LOOKING.contains(&name) { Access::Shared } else { Access::Exclusive }
 }

@@ -43,9 +43,14 @@ pub(super) fn run(given: &Arguments, workspace: &Path) -> Result<String, String>
         let full = place::resolve(workspace, &path);
         let done = match &text {
             None => std::fs::remove_file(&full),
-            Some(text) => full.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&full, text)),
+            Some(text) => full
+                .parent()
+                .map_or(Ok(()), std::fs::create_dir_all)
+                .and_then(|()| std::fs::write(&full, text)),
         };
-        done.map_err(|error| format!("{}; what was done before it: {}", place::fault(&path, &error), lines.join(", ")))?;
+        done.map_err(|error| {
+            format!("{}; what was done before it: {}", place::fault(&path, &error), lines.join(", "))
+        })?;
         lines.push(if text.is_some() { format!("wrote {path}") } else { format!("deleted {path}") });
     }
     Ok(lines.join("\n"))
@@ -107,7 +112,8 @@ fn add_to_hunk(hunks: &mut Vec<Hunk>, line: &str) -> Result<(), &'static str> {
         hunks.push(Hunk::default());
     }
     let hunk = hunks.last_mut().ok_or("there is no hunk")?;
-    let (sign, rest) = if line.is_empty() { (" ", "") } else { line.split_at_checked(1).unwrap_or(("", line)) };
+    let (sign, rest) =
+        if line.is_empty() { (" ", "") } else { line.split_at_checked(1).unwrap_or(("", line)) };
     match sign {
         " " => {
             hunk.old.push(rest.to_owned());
@@ -158,7 +164,8 @@ fn patched(before: &str, hunks: &[Hunk]) -> Result<String, String> {
             lines.len()
         } else {
             let windows = (from..=lines.len().saturating_sub(hunk.old.len())).find(|start| {
-                lines[*start..].iter().zip(&hunk.old).filter(|(found, old)| *found == old).count() == hunk.old.len()
+                lines[*start..].iter().zip(&hunk.old).filter(|(found, old)| *found == old).count()
+                    == hunk.old.len()
             });
             windows.ok_or_else(|| missing(&format!("{:?}", hunk.old.join("\n"))))?
         };
@@ -186,9 +193,8 @@ mod tests {
 
     #[test]
     fn files_are_added_changed_moved_and_deleted() {
-        let (told, folder) = apply(
-            "*** Begin Patch\n*** Add File: d/n\n+x\n*** Update File: f\n@@ c\n-b\n+B\n*** End Patch",
-        );
+        let (told, folder) =
+            apply("*** Begin Patch\n*** Add File: d/n\n+x\n*** Update File: f\n@@ c\n-b\n+B\n*** End Patch");
         assert_eq!(told.unwrap(), "wrote d/n\nwrote f");
         let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
         assert_eq!((text("d/n").as_str(), text("f").as_str()), ("x\n", "a\nb\nc\nB\n"));
@@ -204,7 +210,10 @@ mod tests {
         for (patch, fault) in [
             ("x", "must begin with"),
             ("*** Begin Patch\n*** Add File: n\n+x", "must end with"),
-            ("*** Begin Patch\n*** Add File: n\n+x\n*** Update File: f\n@@\n-z\n*** End Patch", "does not occur"),
+            (
+                "*** Begin Patch\n*** Add File: n\n+x\n*** Update File: f\n@@\n-z\n*** End Patch",
+                "does not occur",
+            ),
             ("*** Begin Patch\n*** Add File: f\n+x\n*** End Patch", "exists"),
             ("*** Begin Patch\nx\n*** End Patch", "belongs to no file"),
             ("*** Begin Patch\n*** Update File: f\n@@\n?x\n*** End Patch", "begins with a space"),

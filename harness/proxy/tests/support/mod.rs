@@ -42,6 +42,7 @@ pub fn spec(dir: &Path, upstream: Arc<dyn Upstream>) -> RecorderSpec {
         counter: counter(),
         canaries: vec!["canary-5f1e".to_owned()],
         error_prefixes: vec!["error:".to_owned()],
+        asks: Vec::new(),
         groups: BTreeMap::from([("fd".to_owned(), "files".to_owned())]),
         clock: Arc::new(SystemClock::default()),
     }
