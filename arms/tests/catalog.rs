@@ -22,6 +22,7 @@ fn arm(agent: &str, surface: &str) -> Arm {
         model: "some-model".into(),
         settings: ModelSettings::default(),
         capabilities: bench_core::Capabilities::default(),
+        factors: std::collections::BTreeMap::new(),
         profile: Profile::default(),
     }
 }

@@ -289,3 +289,9 @@ fn finished(desk: &Desk<'_>, job: Job) -> Answered {
     };
     Answered { text: result.unwrap_or_else(|reason| format!("{REFUSED}{reason}")), schemas, turning }
 }
+
+/// The texts that a wave of jobs gives.
+#[cfg(test)]
+pub(crate) fn told_by(desk: &Desk<'_>, jobs: Vec<Job>) -> Vec<String> {
+    run_all(desk, jobs).into_iter().map(|answered| answered.text).collect()
+}

@@ -11,7 +11,7 @@ use toml::Spanned;
 /// An experiment: arms, tasks, contrasts, repeats, limits and gates.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-#[schemars(title = "bench experiment file", extend("required" = ["name", "arm"]))]
+#[schemars(title = "bench experiment file", extend("required" = ["name"]))]
 pub struct ExperimentFile {
     /// Name of the experiment. Run directories start with it.
     #[schemars(with = "String")]
@@ -55,9 +55,12 @@ pub struct ExperimentFile {
     pub limits: Option<LimitsFile>,
     /// Numbers of the decision rules. They are written into the lock before the first cell.
     pub rules: Option<RulesFile>,
-    /// The arms, at least one.
+    /// Arms of the reference agent made from factors of its surfaces: one for every combination.
+    #[schemars(with = "Option<MatrixFile>")]
+    pub matrix: Option<Spanned<MatrixFile>>,
+    /// The arms, at least one here or in `matrix`.
     #[serde(default)]
-    #[schemars(with = "Vec<ArmFile>", length(min = 1))]
+    #[schemars(with = "Vec<ArmFile>")]
     pub arm: Vec<Spanned<ArmFile>>,
     /// Planned comparisons of two arms.
     #[serde(default)]
@@ -172,6 +175,45 @@ pub struct ArmFile {
     pub settings: Option<SettingsFile>,
     /// Capability flags of this arm's model. Each key replaces the experiment's.
     pub capabilities: Option<CapabilitiesFile>,
+}
+
+/// Arms of the reference agent, one for every combination of the factors. Each factor is a list of surfaces of the
+/// catalogue from which it is taken; a factor that is left out is as the base has it. An arm is called by the base and, for
+/// every factor with several entries, `factor-entry`, joined by dots.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct MatrixFile {
+    /// The surface from which every arm begins.
+    #[schemars(with = "String")]
+    pub base: Spanned<String>,
+    /// Tools with their exposure.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub tools: Vec<Spanned<String>>,
+    /// How deferred tools become callable, and what is preloaded.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub discovery: Vec<Spanned<String>>,
+    /// Guidance.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub guidance: Vec<Spanned<String>>,
+    /// Instructions around tools and guidance.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub prompt: Vec<Spanned<String>>,
+    /// Caps on results, and the archive.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub budget: Vec<Spanned<String>>,
+    /// When the conversation is summed up.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub compaction: Vec<Spanned<String>>,
+    /// How the calls of one turn are carried out.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub scheduling: Vec<Spanned<String>>,
 }
 
 /// What a model can do beyond plain calls of tools. Left out: no, and nothing is sent.

@@ -1,10 +1,13 @@
 //! The checked experiment: what the experiment file means once every name in it is known to exist.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::IsolationLevel;
 use crate::gate::GateRule;
 use crate::id::{AgentId, ArmId, ContrastId, ExperimentId, SuiteId, SurfaceId, TaskId};
+use crate::surface::SurfaceFactor;
 
 /// A checked experiment. Made by `bench-config` alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -77,6 +80,8 @@ pub struct Arm {
     pub agent: AgentId,
     /// The surface it is asked to show. For a real agent: a variant that its adapter declares.
     pub surface: SurfaceId,
+    /// Factors of the surface that are taken from other surfaces of the catalogue. Empty = the surface as it is.
+    pub factors: BTreeMap<SurfaceFactor, SurfaceId>,
     /// Command line for `agent = "command"`; empty otherwise.
     pub command: Vec<String>,
     /// Model id that the agent asks for.
@@ -285,13 +290,24 @@ impl Experiment {
 }
 
 impl Arm {
+    /// The factors of the surface in which two arms of a matrix differ. Two whole surfaces that the catalogue names differ
+    /// in one thing: which of them it is.
+    pub fn surface_differences(&self, other: &Arm) -> Vec<SurfaceFactor> {
+        if self.factors.is_empty() && other.factors.is_empty() {
+            return Vec::new();
+        }
+        let from = |arm: &Arm, factor| arm.factors.get(&factor).unwrap_or(&arm.surface).clone();
+        let differs = |factor: &SurfaceFactor| from(self, *factor) != from(other, *factor);
+        SurfaceFactor::ALL.into_iter().filter(differs).collect()
+    }
+
     /// The factors in which two arms differ.
     pub fn differences(&self, other: &Arm) -> Vec<Factor> {
         let mut found = Vec::new();
         if self.agent != other.agent || self.command != other.command {
             found.push(Factor::Agent);
         }
-        if self.surface != other.surface {
+        if self.surface != other.surface || self.factors != other.factors {
             found.push(Factor::Surface);
         }
         // Flags describe the model: another set of them is another model as far as an agent can tell.

@@ -44,6 +44,6 @@ pub use schedule::{Block, Cell, Schedule};
 pub use source::{Problem, Source};
 pub use surface::{
     CodeExposure, Compaction, Discovery, IntentRule, Lifecycle, ModelExposure, Prompt, ResultBudget,
-    Scheduling, Surface, SurfaceTool,
+    Scheduling, Surface, SurfaceFactor, SurfaceTool,
 };
 pub use task::{AskAnswer, Task, Track};

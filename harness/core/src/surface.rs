@@ -38,6 +38,52 @@ pub struct Surface {
     pub scheduling: Scheduling,
 }
 
+/// One of the independent parts of a surface. An ablation changes one of them and nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SurfaceFactor {
+    /// The tools with their exposure.
+    Tools,
+    /// How deferred tools become callable, and what is preloaded.
+    Discovery,
+    /// The guidance.
+    Guidance,
+    /// The instructions around it.
+    Prompt,
+    /// Caps on results, and the archive.
+    Budget,
+    /// When the conversation is summed up.
+    Compaction,
+    /// How the calls of one turn are carried out.
+    Scheduling,
+}
+
+impl SurfaceFactor {
+    /// Every factor.
+    pub const ALL: [Self; 7] = [
+        Self::Tools,
+        Self::Discovery,
+        Self::Guidance,
+        Self::Prompt,
+        Self::Budget,
+        Self::Compaction,
+        Self::Scheduling,
+    ];
+
+    /// The word used in files and output.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Discovery => "discovery",
+            Self::Guidance => "guidance",
+            Self::Prompt => "prompt",
+            Self::Budget => "budget",
+            Self::Compaction => "compaction",
+            Self::Scheduling => "scheduling",
+        }
+    }
+}
+
 /// The instructions around tools and guidance.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -183,6 +229,29 @@ impl Discovery {
 }
 
 impl Surface {
+    /// This surface with one factor as another has it.
+    #[must_use]
+    pub fn with(mut self, factor: SurfaceFactor, other: &Surface) -> Self {
+        let other = other.clone();
+        match factor {
+            SurfaceFactor::Tools => {
+                self.tools = other.tools;
+                self.extension = other.extension;
+            }
+            SurfaceFactor::Discovery => {
+                self.discovery = other.discovery;
+                self.preload = other.preload;
+                self.lifecycle = other.lifecycle;
+            }
+            SurfaceFactor::Guidance => self.guidance = other.guidance,
+            SurfaceFactor::Prompt => self.prompt = other.prompt,
+            SurfaceFactor::Budget => self.budget = other.budget,
+            SurfaceFactor::Compaction => self.compaction = other.compaction,
+            SurfaceFactor::Scheduling => self.scheduling = other.scheduling,
+        }
+        self
+    }
+
     /// The groups that the gateway can load, in order of first appearance.
     pub fn groups(&self) -> Vec<&str> {
         let mut groups: Vec<&str> = Vec::new();

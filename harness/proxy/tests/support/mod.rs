@@ -216,8 +216,8 @@ pub fn lexicon() -> Lexicon {
         ],
         discovery: vec![DiscoveryRule {
             tool: "capabilities".into(),
-            load_arguments: json!({"load": "{group}"}],
-        }),
+            load_arguments: json!({"load": "{group}"}),
+        }],
         error_prefixes: vec!["error:".into()],
         sha256: Sha256Hex::of("test"),
     }
