@@ -75,7 +75,6 @@ pub(crate) enum Owner {
     /// The extension.
     Extension,
     /// Somebody else, by name: a server, a plug-in.
-    #[cfg_attr(not(test), expect(dead_code, reason = "nothing foreign can be plugged into this build yet"))]
     Foreign(String),
 }
 

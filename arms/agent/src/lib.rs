@@ -29,6 +29,8 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 pub use catalogue::tool_names;
+#[doc(hidden)]
+pub use registry::planner;
 pub use request::first_request;
 pub use surface_check::{SurfaceError, check_surface};
 

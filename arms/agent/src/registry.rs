@@ -163,6 +163,32 @@ impl Registry {
     }
 }
 
+/// For the benchmark: a registry that holds so many foreign tools beside `read`; each call plans one request and answers
+/// how many tools it shows.
+#[doc(hidden)]
+pub fn planner(foreign: usize) -> impl FnMut() -> usize {
+    let mut registry = Registry::default();
+    let read = crate::catalogue::tool("read").expect("the catalogue holds it");
+    let registration = |definition, owner| Registration {
+        definition: Arc::new(definition),
+        owner,
+        group: None,
+        exposure: ModelExposure::Direct,
+        needs: None,
+    };
+    let mut add = |definition, owner| {
+        if registry.register(registration(definition, owner)).is_err() {
+            unreachable!("every name is given once");
+        }
+    };
+    add(read.clone(), Owner::Agent);
+    for number in 0..foreign {
+        let name = format!("tool_{number}");
+        add(ToolDefinition { name, ..read.clone() }, Owner::Foreign("server".to_owned()));
+    }
+    move || registry.plan(Resources::default()).len()
+}
+
 fn is_own(owner: &Owner) -> bool {
     match owner {
         Owner::Agent | Owner::Extension => true,

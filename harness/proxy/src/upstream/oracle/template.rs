@@ -237,7 +237,7 @@ mod tests {
         );
         assert_eq!(read(None).fill(&template), None, "a needed value is absent");
         assert_eq!(
-            Values::of_group("files").fill(&json!({"load": "{group}"})),
+            Values::of_load("files", "fd").fill(&json!({"load": "{group}"})),
             Some(json!({"load": "files"}))
         );
     }
