@@ -2,11 +2,12 @@
 
 use bench_core::{Metric, Sha256Hex};
 use bench_stats::bootstrap::{self, Bootstrap, Method, Stream};
+use bench_stats::power::{RatioDesign, pass_probability};
 use bench_stats::ratio::{MeanRatio, mean_ratio};
 use bench_stats::ratio_of_means::fieller;
 use bench_stats::{CostPair, Interval};
 
-use crate::analysis::{BootstrapSummary, Censored, MetricComparison};
+use crate::analysis::{BootstrapSummary, Censored, MetricComparison, VarianceComponents};
 use crate::pairing::{Pairs, is_censored};
 use crate::protocol::{ContrastEntry, Nature, Protocol};
 
@@ -27,6 +28,22 @@ impl Costs {
         let (clusters, unknown) = pairs.costs(metric, factor);
         let ratio = mean_ratio(&clusters, alpha);
         Self { clusters, unknown, ratio }
+    }
+
+    /// Where nothing varies between clusters: takes the floor for the missing spread. Says whether it did.
+    pub(crate) fn stand_on_floor(&mut self, floor: Option<f64>, alpha: f64) -> bool {
+        let Some((floor, ratio)) = floor.zip(self.ratio.as_mut().filter(|ratio| ratio.degenerate)) else {
+            return false;
+        };
+        let Some(t) = bench_stats::distribution::t_quantile(1.0 - alpha, ratio.clusters as f64 - 1.0) else {
+            return false;
+        };
+        let reach = t * floor / (ratio.clusters as f64).sqrt();
+        ratio.limits = Some(Interval {
+            lower: (ratio.log_ratio - reach).exp(),
+            upper: (ratio.log_ratio + reach).exp(),
+        });
+        true
     }
 
     /// Pairs with both values.
@@ -108,7 +125,34 @@ pub(crate) fn compare(
         reproducible: nature.deterministic.then(|| reproducible(pairs, metric)),
         censored: censored(pairs, metric),
         bootstrap: ratio.and_then(|r| bootstrapped(protocol, contrast, metric, r)),
+        leave_one_cluster_out: ratio.and_then(|r| leave_one_out(&r.cluster_logs)),
+        variance: ratio.and_then(|r| variance(r, &costs.clusters, alpha)),
     })
+}
+
+/// Range of the ratio when one cluster is left out.
+fn leave_one_out(logs: &[f64]) -> Option<(f64, f64)> {
+    if logs.len() < 3 {
+        return None;
+    }
+    let sum: f64 = logs.iter().sum();
+    let without = logs.iter().map(|log| ((sum - log) / (logs.len() - 1) as f64).exp());
+    Some(without.fold((f64::INFINITY, 0.0), |(least, most), ratio| (ratio.min(least), ratio.max(most))))
+}
+
+/// Spread within and between clusters: the variance of a cluster's mean is tau² + 2 sigma² / K.
+fn variance(ratio: &MeanRatio, clusters: &[Vec<CostPair>], alpha: f64) -> Option<VarianceComponents> {
+    let n = ratio.clusters as f64;
+    let sd = ratio.standard_error? * n.sqrt();
+    let inverse: f64 = clusters.iter().map(|pairs| 1.0 / pairs.len() as f64).sum();
+    let within = ratio.these_standard_error?.powi(2) * n * n / inverse;
+    let tau = (sd * sd - within * inverse / n).max(0.0).sqrt();
+    let enough = |clusters: u64| {
+        let design = RatioDesign { clusters, sd, limit: 1.25, alpha };
+        pass_probability(design, 1.0).is_some_and(|p| p >= 0.80)
+    };
+    let clusters_for_80 = (sd > 0.0).then(|| (2..=2_000).find(|clusters| enough(*clusters))).flatten();
+    Some(VarianceComponents { sigma: (within / 2.0).sqrt(), tau, sd, clusters_for_80 })
 }
 
 fn flat(means: &[CostPair]) -> bool {

@@ -5,9 +5,13 @@
 //! [`Analysis::provenance`] or in numbers about wall time. The renderings ([`markdown`], [`summary`]) read an
 //! [`Analysis`] and nothing else. This crate opens no file, reads no clock and parses no request.
 
+mod a_a;
 mod analyse;
 pub mod analysis;
 mod arm_summary;
+mod benefit;
+mod calibration;
+mod candidates;
 mod comparison;
 mod gate_decision;
 mod order;
@@ -16,12 +20,15 @@ mod pairing;
 mod preflight;
 mod protocol;
 mod provenance;
+mod rate_decision;
+mod reliability;
 pub mod render;
 mod scope;
 mod selection;
 
 pub use analyse::analyse;
 pub use analysis::Analysis;
+pub use calibration::{Calibration, GateCalibration, calibrate};
 pub use preflight::{CannotPass, Preflight, preflight};
 pub use protocol::AnalysisError;
 pub use render::{Style, first_table_markdown, markdown, preflight_lines, summary, why_not_gated};

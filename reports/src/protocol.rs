@@ -199,7 +199,10 @@ impl Protocol {
     /// Has the metric no meaning in this run? Under an oracle that plays perfectly nothing fails by the model's doing and
     /// nobody waits for a model.
     pub(crate) fn not_applicable(&self, metric: Metric) -> bool {
-        let about_the_model = metric == Metric::PassRate || metric == Metric::WallMs;
+        let about_the_model = matches!(
+            metric,
+            Metric::PassRate | Metric::WallMs | Metric::DiscoveryRate | Metric::HumanSteps
+        );
         about_the_model && self.is_deterministic() && self.imperfect_arms().is_empty()
     }
 
@@ -221,10 +224,18 @@ impl Protocol {
 
 fn check_rule(gate: &GateRule) -> Result<(), AnalysisError> {
     let by_difference = gate.metric == Metric::PassRate;
-    let remedy = match gate.margin {
+    let remedy = match &gate.margin {
         Margin::RatioAtMost { .. } if by_difference => "a non-inferiority margin",
+        Margin::RatioAtMost { .. } if gate.metric.is_rate() => "a least rate",
         Margin::NonInferior { .. } if !by_difference => "a ratio limit",
-        Margin::RatioAtMost { .. } | Margin::NonInferior { .. } => return Ok(()),
+        Margin::RateAtLeast { .. } if !gate.metric.is_rate() => "a ratio limit",
+        Margin::NeverAbove { .. } if gate.metric.nature().unit != "count" => "a ratio limit or a margin",
+        Margin::AnyBetter { outcomes } if outcomes.is_empty() => "at least one outcome",
+        Margin::RatioAtMost { .. }
+        | Margin::NonInferior { .. }
+        | Margin::RateAtLeast { .. }
+        | Margin::NeverAbove { .. }
+        | Margin::AnyBetter { .. } => return Ok(()),
     };
     Err(AnalysisError::RuleOfMetric { gate: gate.id.to_string(), metric: gate.metric, remedy })
 }
@@ -242,5 +253,8 @@ fn follows_from_requests(metric: Metric) -> bool {
             | Metric::NestedToolCalls
             | Metric::ToolErrors
             | Metric::Loads
+            | Metric::UnneededLoads
+            | Metric::LateLoads
+            | Metric::LifecycleViolations
     )
 }

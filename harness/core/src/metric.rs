@@ -46,6 +46,16 @@ pub enum Metric {
     WallMs,
     /// Cost by the experiment's price card.
     CostUsd,
+    /// Share of cells of the orchestration track that loaded something before their last turn; a cut-off cell did not.
+    DiscoveryRate,
+    /// Loads of which no tool was called.
+    UnneededLoads,
+    /// Loads whose tools were not offered in the turn right after a call.
+    LateLoads,
+    /// Tools called before they were offered, and changes of the surface that no load explains.
+    LifecycleViolations,
+    /// Steps that a person had to take; only known where imported.
+    HumanSteps,
 }
 
 /// Which way is better.
@@ -73,7 +83,7 @@ pub struct MetricNature {
 
 impl Metric {
     /// Every metric, in the order of reports.
-    pub const ALL: [Metric; 20] = [
+    pub const ALL: [Metric; 25] = [
         Metric::PassRate,
         Metric::FirstRequestTokens,
         Metric::InputTokens,
@@ -94,6 +104,11 @@ impl Metric {
         Metric::SurfaceChanges,
         Metric::WallMs,
         Metric::CostUsd,
+        Metric::DiscoveryRate,
+        Metric::UnneededLoads,
+        Metric::LateLoads,
+        Metric::LifecycleViolations,
+        Metric::HumanSteps,
     ];
 
     /// The key in files and output.
@@ -119,6 +134,11 @@ impl Metric {
             Self::SurfaceChanges => "surface_changes",
             Self::WallMs => "wall_ms",
             Self::CostUsd => "cost_usd",
+            Self::DiscoveryRate => "discovery_rate",
+            Self::UnneededLoads => "unneeded_loads",
+            Self::LateLoads => "late_loads",
+            Self::LifecycleViolations => "lifecycle_violations",
+            Self::HumanSteps => "human_steps",
         }
     }
 
@@ -127,10 +147,15 @@ impl Metric {
         Self::ALL.into_iter().find(|metric| metric.key() == key)
     }
 
+    /// A share of cells, compared by difference or with a threshold, never by ratio.
+    pub fn is_rate(self) -> bool {
+        self.nature().direction == Direction::Higher
+    }
+
     /// Unit, direction and nature.
     pub fn nature(self) -> MetricNature {
         let (unit, direction, deterministic, censorable) = match self {
-            Self::PassRate => ("fraction", Direction::Higher, false, false),
+            Self::PassRate | Self::DiscoveryRate => ("fraction", Direction::Higher, false, false),
             Self::FirstRequestTokens => ("tokens", Direction::Lower, true, false),
             Self::InputTokens
             | Self::CachedInputTokens
@@ -147,7 +172,11 @@ impl Metric {
             | Self::Loads
             | Self::OutsideAccesses
             | Self::Retries
-            | Self::SurfaceChanges => ("count", Direction::Lower, false, true),
+            | Self::SurfaceChanges
+            | Self::UnneededLoads
+            | Self::LateLoads
+            | Self::LifecycleViolations
+            | Self::HumanSteps => ("count", Direction::Lower, false, true),
             Self::WallMs => ("ms", Direction::Lower, false, true),
             Self::CostUsd => ("usd", Direction::Lower, false, true),
         };

@@ -133,6 +133,7 @@ fn take_recording(record: &mut CellRecord, recording: Recording) {
         surface_changes: Some(totals.surface_changes),
         wall_ms,
         cost_usd: None,
+        human_steps: None,
     };
     record.upstream_wait_ms = Some(recording.upstream_wait_ms);
     record.tokens = recording.tokens;

@@ -137,6 +137,7 @@ pub(crate) fn cell(task: &str, repeat: u32, arm: &str, position: u32) -> CellRec
         position,
         order: vec![arm_id.clone()],
         arm: arm_id,
+        round: 1,
         block_split: false,
         attempt: 1,
         slot: 0,

@@ -36,7 +36,7 @@ pub(crate) fn experiment(
     let tokenizer = tokenizer(file, catalogue, findings);
     let recorder_port = recorder_port(file, findings);
     let limits = numbers::limits(file.limits.as_ref(), findings);
-    let rules = numbers::rules(file.rules.as_ref(), findings);
+    let rules = numbers::rules(file.stage.as_ref(), file.rules.as_ref(), findings);
     let arms = arms::check(file, upstream.as_ref(), catalogue, findings);
     let contrasts = contrasts::check(file, &arms, findings);
     let gates = gates::check(file, &contrasts, upstream.as_ref(), findings);
