@@ -123,9 +123,10 @@ fn contended(selection: &Selection<'_>) -> bool {
 
 fn exploratory(protocol: &Protocol, selection: &Selection<'_>) -> Exploratory {
     let other = selection.settled().filter(|r| r.lock_sha256.as_str() != protocol.lock_sha256).count();
-    let why = (other > 0).then(|| {
+    let other_lock = (other > 0).then(|| {
         format!("{other} cells ran under another lock: a rule, a task or an arm was changed in between")
     });
+    let why = protocol.exploratory.clone().or(other_lock);
     Exploratory { yes: why.is_some(), why }
 }
 

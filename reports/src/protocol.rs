@@ -112,6 +112,8 @@ pub(crate) struct Protocol {
     pub(crate) tokenizer: TokenizerIdentity,
     pub(crate) isolation_level: IsolationLevel,
     pub(crate) kernel: Option<String>,
+    /// Why the rules were not written before the data, in words.
+    pub(crate) exploratory: Option<String>,
     natures: BTreeMap<String, NatureEntry>,
 }
 
@@ -154,6 +156,7 @@ impl Protocol {
             tokenizer: field(lock, "tokenizer")?,
             isolation_level: isolation.level,
             kernel: field(lock, "kernel")?,
+            exploratory: field(lock, "exploratory")?,
             natures: field(lock, "metrics")?,
         };
         protocol.check_names()?;
