@@ -195,6 +195,7 @@ fn contrast_summary(context: &GateContext<'_>, preflight: &Preflight) -> Contras
             n: table.n(),
             tasks: pairs.tasks() as u64,
             clusters: tables.len() as u64,
+            duplicates: pairs.duplicates() as u64,
         },
         mcnemar: mcnemar_summary(table),
         pass_difference: pass_difference(protocol, contrast, &tables),

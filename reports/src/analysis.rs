@@ -297,6 +297,9 @@ pub struct PairCounts {
     pub tasks: u64,
     /// Clusters: the unit of generalisation.
     pub clusters: u64,
+    /// Pairs left out because they repeat an earlier one of their task word for word.
+    #[serde(default)]
+    pub duplicates: u64,
 }
 
 /// McNemar on the pooled pairs: of the sharp null "in no task do the arms differ", not of the average effect.

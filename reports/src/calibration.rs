@@ -47,6 +47,43 @@ pub struct GateCalibration {
     pub false_pass: Option<f64>,
 }
 
+/// Decision of one gate on one contrast, without estimates: for those who ask thousands of times.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateDecision {
+    /// The contrast.
+    pub contrast: String,
+    /// The gate.
+    pub gate: String,
+    /// How it ended.
+    pub decision: Decision,
+}
+
+/// Every gate's decision on every contrast it hangs on. Errors as [`analyse`](crate::analyse()).
+pub fn gate_decisions(lock: &Value, records: &[CellRecord]) -> Result<Vec<GateDecision>, AnalysisError> {
+    let protocol = Protocol::read(lock)?;
+    let selection = Selection::of(&protocol, records)?;
+    let mut decisions = Vec::new();
+    for contrast in &protocol.contrasts {
+        let context = GateContext {
+            protocol: &protocol,
+            selection: &selection,
+            contrast,
+            contended: false,
+            cannot_pass: &[],
+            inflation: None,
+        };
+        for gate in protocol.gates_of(contrast) {
+            let pairs = Pairs::of(&protocol, &selection, contrast, Blocks::Valid).on_track(gate.track);
+            decisions.push(GateDecision {
+                contrast: contrast.id.to_string(),
+                gate: gate.id.to_string(),
+                decision: decide(&context, gate, &pairs).decision,
+            });
+        }
+    }
+    Ok(decisions)
+}
+
 /// Swaps labels `draws` times in every contrast that decides. Errors as [`analyse`](crate::analyse()).
 pub fn calibrate(
     lock: &Value,

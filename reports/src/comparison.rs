@@ -2,13 +2,14 @@
 
 use bench_core::{Metric, Sha256Hex};
 use bench_stats::bootstrap::{self, Bootstrap, Method, Stream};
-use bench_stats::power::{RatioDesign, pass_probability};
+use bench_stats::power::RatioDesign;
 use bench_stats::ratio::{MeanRatio, mean_ratio};
 use bench_stats::ratio_of_means::fieller;
 use bench_stats::{CostPair, Interval};
 
 use crate::analysis::{BootstrapSummary, Censored, MetricComparison, VarianceComponents};
 use crate::pairing::{Pairs, is_censored};
+use crate::power::tasks_for;
 use crate::protocol::{ContrastEntry, Nature, Protocol};
 
 /// Costs of a contrast with the estimator that fits them.
@@ -147,11 +148,8 @@ fn variance(ratio: &MeanRatio, clusters: &[Vec<CostPair>], alpha: f64) -> Option
     let inverse: f64 = clusters.iter().map(|pairs| 1.0 / pairs.len() as f64).sum();
     let within = ratio.these_standard_error?.powi(2) * n * n / inverse;
     let tau = (sd * sd - within * inverse / n).max(0.0).sqrt();
-    let enough = |clusters: u64| {
-        let design = RatioDesign { clusters, sd, limit: 1.25, alpha };
-        pass_probability(design, 1.0).is_some_and(|p| p >= 0.80)
-    };
-    let clusters_for_80 = (sd > 0.0).then(|| (2..=2_000).find(|clusters| enough(*clusters))).flatten();
+    let design = RatioDesign { clusters: ratio.clusters as u64, sd, limit: 1.25, alpha };
+    let clusters_for_80 = if sd > 0.0 { tasks_for(design, 1.0) } else { None };
     Some(VarianceComponents { sigma: (within / 2.0).sqrt(), tau, sd, clusters_for_80 })
 }
 
@@ -168,10 +166,9 @@ fn censored(pairs: &Pairs<'_>, metric: Metric) -> Censored {
 
 /// Do all repeats of each arm on each task agree?
 fn reproducible(pairs: &Pairs<'_>, metric: Metric) -> bool {
-    let all: Vec<_> = pairs.iter().filter_map(|pair| Some((pair.block.task, pair.values(metric)?))).collect();
-    all.iter().all(|(task, values)| {
-        all.iter().find(|(first, _)| first == task).is_none_or(|(_, first)| first == values)
-    })
+    let mut first = std::collections::BTreeMap::new();
+    let all = pairs.iter().filter_map(|pair| Some((pair.block.task, pair.values(metric)?)));
+    all.into_iter().all(|(task, values)| *first.entry(task).or_insert(values) == values)
 }
 
 /// The bootstrap by cluster, drawn (beyond ten clusters) from the experiment's seed in a stream named by contrast and

@@ -30,7 +30,7 @@ mod selection;
 
 pub use analyse::analyse;
 pub use analysis::Analysis;
-pub use calibration::{Calibration, GateCalibration, calibrate};
+pub use calibration::{Calibration, GateCalibration, GateDecision, calibrate, gate_decisions};
 pub use over_time::{OverTime, RunData, common_arms, over_time};
 pub use power::{PowerDesign, PowerTable, power_table};
 pub use preflight::{CannotPass, Preflight, preflight};

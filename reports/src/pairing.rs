@@ -1,5 +1,7 @@
 //! Pairs of a contrast: the same task and repeat under control and candidate, grouped by cluster.
 
+use std::collections::BTreeSet;
+
 use bench_core::{Metric, Track};
 use bench_record::CellRecord;
 use bench_stats::{ClusterTrials, CostPair, PairTable};
@@ -21,6 +23,8 @@ pub(crate) struct Pairs<'a> {
     clusters: Vec<(&'a str, Vec<Pair<'a>>)>,
     /// Cluster and track of blocks without an outcome, one entry a block.
     missing: Vec<(&'a str, Option<Track>)>,
+    /// Pairs that repeat an earlier one of their task word for word: one observation, counted once.
+    duplicates: usize,
     /// Factor on every cost of the candidate; none = as recorded. Only a calibration sets it.
     inflation: Option<f64>,
 }
@@ -45,6 +49,7 @@ impl<'a> Pairs<'a> {
         let mut pairs = Self::default();
         let arms = protocol.arm_index(&contrast.control).zip(protocol.arm_index(&contrast.candidate));
         let Some((control, candidate)) = arms else { return pairs };
+        let mut seen = BTreeSet::new();
         for block in &selection.blocks {
             let takes_part = match block.state {
                 BlockState::Valid => true,
@@ -58,6 +63,13 @@ impl<'a> Pairs<'a> {
             if let (true, Some(control), Some(candidate)) =
                 (takes_part, block.cells[control], block.cells[candidate])
             {
+                // Under an upstream that answers alike every time equal transcripts are the rule; elsewhere they mean
+                // that something was replayed, and a replay is no second observation.
+                let transcripts = (block.task, &control.transcript_sha256, &candidate.transcript_sha256);
+                if !protocol.is_deterministic() && !seen.insert(transcripts) {
+                    pairs.duplicates += 1;
+                    continue;
+                }
                 pairs.push(Pair { block, control, candidate });
             }
         }
@@ -66,6 +78,11 @@ impl<'a> Pairs<'a> {
 
     fn push(&mut self, pair: Pair<'a>) {
         let name = pair.block.cluster();
+        // Blocks come task by task: nearly always it is the cluster of the one before.
+        if let Some((_, list)) = self.clusters.last_mut().filter(|(cluster, _)| *cluster == name) {
+            list.push(pair);
+            return;
+        }
         match self.clusters.iter_mut().find(|(cluster, _)| *cluster == name) {
             Some((_, list)) => list.push(pair),
             None => self.clusters.push((name, vec![pair])),
@@ -165,6 +182,11 @@ impl<'a> Pairs<'a> {
             }
         }
         tables.into_iter().map(|(_, table)| table).collect()
+    }
+
+    /// Pairs left out since they repeat an earlier one.
+    pub(crate) fn duplicates(&self) -> usize {
+        self.duplicates
     }
 
     /// Blocks without an outcome.

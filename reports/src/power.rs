@@ -102,7 +102,8 @@ pub fn power_table(design: PowerDesign) -> PowerTable {
     }
 }
 
-fn tasks_for(design: RatioDesign, true_ratio: f64) -> Option<u64> {
+/// Tasks for a PASS with 80 % at a true ratio; `None` beyond 2,000.
+pub(crate) fn tasks_for(design: RatioDesign, true_ratio: f64) -> Option<u64> {
     if true_ratio >= design.limit {
         return None;
     }

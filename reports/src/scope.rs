@@ -122,6 +122,12 @@ pub(crate) fn warnings(
         }
     }
     for contrast in contrasts {
+        if contrast.pairs.duplicates > 0 {
+            warnings.push(format!(
+                "{}: {} pairs repeat an earlier one of their task word for word and count once; a cache answered, or the temperature is 0",
+                contrast.name, contrast.pairs.duplicates
+            ));
+        }
         for (metric, comparison) in &contrast.metrics {
             if comparison.reproducible == Some(false) {
                 warnings.push(format!(

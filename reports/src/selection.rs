@@ -132,12 +132,13 @@ impl<'a> Selection<'a> {
     /// Sorts the journal. Errors name a cell that the lock does not plan.
     pub(crate) fn of(protocol: &'a Protocol, records: &'a [CellRecord]) -> Result<Self, AnalysisError> {
         let mut counting: BTreeMap<(&TaskId, u32, usize), &CellRecord> = BTreeMap::new();
+        let planned_tasks: BTreeSet<&TaskId> = protocol.tasks.iter().collect();
         let (mut superseded, mut interrupted) = (Vec::new(), Vec::new());
         for record in records {
             let foreign = || AnalysisError::ForeignCell { cell: record.cell_id() };
             let arm = protocol.arm_index(&record.arm).ok_or_else(foreign)?;
             let planned =
-                protocol.tasks.contains(&record.task) && (1..=protocol.repeats).contains(&record.repeat);
+                planned_tasks.contains(&record.task) && (1..=protocol.repeats).contains(&record.repeat);
             if !planned {
                 return Err(foreign());
             }

@@ -8,6 +8,7 @@ mod bad_input;
 mod default_run;
 mod front_door;
 mod hidden;
+mod imports;
 mod order;
 mod real_agents;
 mod real_upstream;
