@@ -9,11 +9,11 @@ use bench_stats::mcnemar::{least_exact_p, mcnemar};
 use bench_stats::non_inferiority::non_inferiority;
 use serde_json::Value;
 
+use crate::a_a::a_a;
 use crate::analysis::{
     Analysis, BlockCounts, CellCounts, ContrastSummary, Exploratory, FORMAT_VERSION, Flip, GateOutcome,
     McNemarSummary, NotGated, PairCounts, PassDifference, UpstreamSummary,
 };
-use crate::a_a::a_a;
 use crate::arm_summary::{arm_summary, endings};
 use crate::candidates::claims;
 use crate::comparison::compare;

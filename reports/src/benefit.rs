@@ -44,11 +44,7 @@ pub(crate) fn outcome_tests(
         .collect();
     let raw: Vec<f64> = found.iter().map(|(_, p)| p.unwrap_or(1.0)).collect();
     let adjusted = holm(&raw).unwrap_or_else(|| vec![1.0; raw.len()]);
-    found
-        .into_iter()
-        .zip(adjusted)
-        .map(|((metric, p), holm_p)| OutcomeTest { metric, p, holm_p })
-        .collect()
+    found.into_iter().zip(adjusted).map(|((metric, p), holm_p)| OutcomeTest { metric, p, holm_p }).collect()
 }
 
 fn p_not_better(context: &GateContext<'_>, metric: Metric, pairs: &Pairs<'_>) -> Option<f64> {
@@ -60,7 +56,8 @@ fn p_not_better(context: &GateContext<'_>, metric: Metric, pairs: &Pairs<'_>) ->
         // Blocks without an outcome are completed against the claim.
         let tables = pairs.completed_tables(|table| table.control_only += 1);
         let effects: Vec<f64> = tables.iter().filter_map(PairTable::difference).collect();
-        return sign_flip(&effects, 0.0, Stream { seed: protocol.seed, stream: 0 }).map(|test| test.p_greater);
+        return sign_flip(&effects, 0.0, Stream { seed: protocol.seed, stream: 0 })
+            .map(|test| test.p_greater);
     }
     let nature = protocol.nature(metric);
     let factor = nature.censorable.then_some(protocol.rules.par);

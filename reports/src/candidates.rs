@@ -70,7 +70,9 @@ fn all_pass(
         match decide(&context, gate, &pairs).decision {
             Decision::Pass => asked = true,
             Decision::NotApplicable => {}
-            Decision::NoData | Decision::InvalidRun | Decision::Fail | Decision::Inconclusive => return false,
+            Decision::NoData | Decision::InvalidRun | Decision::Fail | Decision::Inconclusive => {
+                return false;
+            }
         }
     }
     asked

@@ -40,10 +40,8 @@ impl Costs {
             return false;
         };
         let reach = t * floor / (ratio.clusters as f64).sqrt();
-        ratio.limits = Some(Interval {
-            lower: (ratio.log_ratio - reach).exp(),
-            upper: (ratio.log_ratio + reach).exp(),
-        });
+        ratio.limits =
+            Some(Interval { lower: (ratio.log_ratio - reach).exp(), upper: (ratio.log_ratio + reach).exp() });
         true
     }
 

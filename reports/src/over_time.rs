@@ -152,7 +152,8 @@ fn refused(now: RunData<'_>, then: RunData<'_>, arm: &str, remarks: &mut Vec<Str
         remarks.push("the provider's fingerprint changed between the runs".to_owned());
     }
     if differ(&|record| record.arm_sha256.to_string()) {
-        remarks.push("the arm itself changed between the runs (surface, agent, model or settings)".to_owned());
+        remarks
+            .push("the arm itself changed between the runs (surface, agent, model or settings)".to_owned());
     }
     refused
 }

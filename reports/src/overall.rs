@@ -39,13 +39,14 @@ pub(crate) fn overall(
 
 /// One candidate that may be claimed is enough; the run fails when every one of them does.
 fn by_claims(contrasts: &[ContrastSummary], candidates: &[CandidateClaim]) -> Overall {
-    let gates = |wanted: &dyn Fn(&ContrastSummary, &GateOutcome) -> bool| -> Vec<(&ContrastSummary, &GateOutcome)> {
-        let deciding = contrasts.iter().filter(|contrast| contrast.role == ContrastRole::Gate);
-        deciding
-            .flat_map(|contrast| contrast.gates.iter().map(move |gate| (contrast, gate)))
-            .filter(|(contrast, gate)| wanted(contrast, gate))
-            .collect()
-    };
+    let gates =
+        |wanted: &dyn Fn(&ContrastSummary, &GateOutcome) -> bool| -> Vec<(&ContrastSummary, &GateOutcome)> {
+            let deciding = contrasts.iter().filter(|contrast| contrast.role == ContrastRole::Gate);
+            deciding
+                .flat_map(|contrast| contrast.gates.iter().map(move |gate| (contrast, gate)))
+                .filter(|(contrast, gate)| wanted(contrast, gate))
+                .collect()
+        };
     let claimed: Vec<&str> =
         candidates.iter().filter(|claim| claim.claimed).map(|claim| claim.contrast.as_str()).collect();
     if !claimed.is_empty() {

@@ -1,9 +1,9 @@
 //! What a design can show: chance to pass, the largest cost that still passes, pairs that a pass-rate gate needs.
 
+use bench_stats::PairTable;
 use bench_stats::mcnemar::{PairedDesign, mcnemar_power};
 use bench_stats::non_inferiority::{NonInferiority, clusters_needed, non_inferiority};
 use bench_stats::power::{RatioDesign, largest_passing_ratio, pass_probability};
-use bench_stats::PairTable;
 use serde::{Deserialize, Serialize};
 
 /// A chance that is usually asked for.
@@ -67,7 +67,8 @@ pub struct LossPower {
 
 /// The table of a design.
 pub fn power_table(design: PowerDesign) -> PowerTable {
-    let ratio = RatioDesign { clusters: design.tasks, sd: design.sd, limit: design.limit, alpha: design.alpha };
+    let ratio =
+        RatioDesign { clusters: design.tasks, sd: design.sd, limit: design.limit, alpha: design.alpha };
     let ratios = [1.0, 1.05, 1.10, 1.15, 1.20, design.limit]
         .into_iter()
         .map(|true_ratio| RatioPower {
@@ -125,7 +126,8 @@ pub(crate) fn tasks_for(design: RatioDesign, true_ratio: f64) -> Option<u64> {
 /// From the engine's own estimate: twenty pairs, each its own task, that differ as often as the design says.
 fn pairs_for_margin(design: PowerDesign) -> Option<u64> {
     let each = (design.discordant * 10.0).round() as usize;
-    let one = |control_only, candidate_only, both| PairTable { both, control_only, candidate_only, neither: 0 };
+    let one =
+        |control_only, candidate_only, both| PairTable { both, control_only, candidate_only, neither: 0 };
     let mut tables = vec![one(1, 0, 0); each];
     tables.extend(vec![one(0, 1, 0); each]);
     tables.extend(vec![one(0, 0, 1); 20_usize.saturating_sub(2 * each)]);

@@ -202,10 +202,8 @@ impl Protocol {
     /// Has the metric no meaning in this run? Under an oracle that plays perfectly nothing fails by the model's doing and
     /// nobody waits for a model.
     pub(crate) fn not_applicable(&self, metric: Metric) -> bool {
-        let about_the_model = matches!(
-            metric,
-            Metric::PassRate | Metric::WallMs | Metric::DiscoveryRate | Metric::HumanSteps
-        );
+        let about_the_model =
+            matches!(metric, Metric::PassRate | Metric::WallMs | Metric::DiscoveryRate | Metric::HumanSteps);
         about_the_model && self.is_deterministic() && self.imperfect_arms().is_empty()
     }
 

@@ -4,8 +4,8 @@
 //! "Discovery"). A count is a statement about the cells that were run and nothing else.
 
 use bench_core::{Decision, GateRule, GateScope, Margin};
-use bench_stats::discovery::{RateGate, rate_gate};
 use bench_stats::Tendency;
+use bench_stats::discovery::{RateGate, rate_gate};
 
 use crate::analysis::RateSummary;
 use crate::gate_decision::Judgement;

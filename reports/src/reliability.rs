@@ -20,9 +20,9 @@ pub(crate) fn reliability(protocol: &Protocol, records: &[&CellRecord]) -> Relia
     let k = u64::from(protocol.repeats);
     let agreeing = counts.iter().filter_map(|(n, passed)| pass_hat_k(*n, *passed, k));
     let flips = counts.iter().filter(|(n, _)| *n > 1).map(|(n, passed)| flip(*n as f64, *passed as f64));
-    let distinct = by_task.values().map(|cells| {
-        cells.iter().map(|cell| &cell.transcript_sha256).collect::<BTreeSet<_>>().len() as f64
-    });
+    let distinct = by_task
+        .values()
+        .map(|cells| cells.iter().map(|cell| &cell.transcript_sha256).collect::<BTreeSet<_>>().len() as f64);
     Reliability {
         pass_hat_k: mean(agreeing),
         flip_rate: mean(flips),

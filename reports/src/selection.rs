@@ -24,7 +24,8 @@ fn providers<'r>(records: impl Iterator<Item = &'r CellRecord>) -> BTreeSet<(Vec
         record.upstream.fingerprint.as_deref().map(|print| (asked, print))
     };
     let all: BTreeSet<_> = records.filter_map(known).collect();
-    let repeated = |(asked, _): &(Vec<&str>, &str)| all.iter().filter(|(other, _)| other == asked).count() > 1;
+    let repeated =
+        |(asked, _): &(Vec<&str>, &str)| all.iter().filter(|(other, _)| other == asked).count() > 1;
     if all.iter().any(repeated) { all } else { all.into_iter().take(1).collect() }
 }
 

@@ -5,8 +5,8 @@
 mod support;
 
 use bench_record::{CellRecord, Verdict};
-use bench_reports::analysis::ContrastSummary;
 use bench_reports::analyse;
+use bench_reports::analysis::ContrastSummary;
 use proptest::prelude::*;
 
 use support::Plan;

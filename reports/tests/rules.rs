@@ -5,7 +5,7 @@
 mod support;
 
 use bench_core::ledger::Load;
-use bench_core::{Decision, EndingKind, Track, Ending};
+use bench_core::{Decision, Ending, EndingKind, Track};
 use bench_record::{CellRecord, Verdict};
 use bench_reports::analyse;
 use bench_reports::analysis::{Analysis, GateOutcome};
@@ -26,7 +26,8 @@ fn only(analysis: &Analysis) -> &GateOutcome {
 }
 
 fn gated(tasks: usize, repeats: u32, gate: Value) -> (Plan, Vec<CellRecord>) {
-    let mut plan = Plan::new(tasks, repeats, &["bare", "cand"]).contrast("cand", "gate").upstream("openai-chat");
+    let mut plan =
+        Plan::new(tasks, repeats, &["bare", "cand"]).contrast("cand", "gate").upstream("openai-chat");
     plan.gates.push(gate);
     let cells = plan.cells();
     (plan, cells)
@@ -42,7 +43,13 @@ fn of_cand(cells: &mut [CellRecord]) -> impl Iterator<Item = &mut CellRecord> {
 }
 
 fn load(turn: u32, needed: bool) -> Load {
-    Load { group: Some("g".into()), tools: vec!["x".into()], turn, first_call_turn: needed.then_some(turn), needed }
+    Load {
+        group: Some("g".into()),
+        tools: vec!["x".into()],
+        turn,
+        first_call_turn: needed.then_some(turn),
+        needed,
+    }
 }
 
 #[test]

@@ -66,12 +66,48 @@ const SCENARIOS: [Scenario; 12] = [
     Scenario { name: "blow-ups 4x3", tasks: 4, repeats: 3, what: What::Cost(Cost::BlowUps), table: 8.0 },
     Scenario { name: "blow-ups 12x3", tasks: 12, repeats: 3, what: What::Cost(Cost::BlowUps), table: 7.0 },
     Scenario { name: "blow-ups 30x2", tasks: 30, repeats: 2, what: What::Cost(Cost::BlowUps), table: 7.1 },
-    Scenario { name: "proportional 4x3", tasks: 4, repeats: 3, what: What::Loss(Loss::Proportional), table: 0.4 },
-    Scenario { name: "proportional 12x3", tasks: 12, repeats: 3, what: What::Loss(Loss::Proportional), table: 2.8 },
-    Scenario { name: "proportional 30x2", tasks: 30, repeats: 2, what: What::Loss(Loss::Proportional), table: 3.4 },
-    Scenario { name: "catastrophe 4x3", tasks: 4, repeats: 3, what: What::Loss(Loss::Catastrophe), table: 0.0 },
-    Scenario { name: "catastrophe 12x3", tasks: 12, repeats: 3, what: What::Loss(Loss::Catastrophe), table: 4.7 },
-    Scenario { name: "catastrophe 30x2", tasks: 30, repeats: 2, what: What::Loss(Loss::Catastrophe), table: 5.7 },
+    Scenario {
+        name: "proportional 4x3",
+        tasks: 4,
+        repeats: 3,
+        what: What::Loss(Loss::Proportional),
+        table: 0.4,
+    },
+    Scenario {
+        name: "proportional 12x3",
+        tasks: 12,
+        repeats: 3,
+        what: What::Loss(Loss::Proportional),
+        table: 2.8,
+    },
+    Scenario {
+        name: "proportional 30x2",
+        tasks: 30,
+        repeats: 2,
+        what: What::Loss(Loss::Proportional),
+        table: 3.4,
+    },
+    Scenario {
+        name: "catastrophe 4x3",
+        tasks: 4,
+        repeats: 3,
+        what: What::Loss(Loss::Catastrophe),
+        table: 0.0,
+    },
+    Scenario {
+        name: "catastrophe 12x3",
+        tasks: 12,
+        repeats: 3,
+        what: What::Loss(Loss::Catastrophe),
+        table: 4.7,
+    },
+    Scenario {
+        name: "catastrophe 30x2",
+        tasks: 30,
+        repeats: 2,
+        what: What::Loss(Loss::Catastrophe),
+        table: 5.7,
+    },
 ];
 
 fn plan(scenario: &Scenario) -> Plan {
@@ -152,7 +188,10 @@ fn false_pass_is_at_most_what_the_tables_say() {
         // Two Monte-Carlo errors, of ours and of the table's 4,000 replicates.
         let share = (scenario.table / 100.0).max(0.001);
         let error = 100.0 * (share * (1.0 - share) * (1.0 / f64::from(replicates) + 1.0 / 4000.0)).sqrt();
-        println!("{:<18} false PASS {rate:.2} %, table {:.1} %, error {error:.2}", scenario.name, scenario.table);
+        println!(
+            "{:<18} false PASS {rate:.2} %, table {:.1} %, error {error:.2}",
+            scenario.name, scenario.table
+        );
         if rate > scenario.table + 2.0 * error {
             wrong.push(scenario.name);
         }

@@ -59,7 +59,11 @@ fn tokens_of_another_basis_and_walls_of_another_machine_are_refused() {
     let csv = |tokens: u32| {
         let mut text = "task,arm,outcome,total_tokens,wall_ms\n".to_owned();
         for task in 0..6 {
-            text += &format!("t{task},a,passed,{},10\nt{task},b,passed,{},10\n", tokens + task, tokens + 2 * task);
+            text += &format!(
+                "t{task},a,passed,{},10\nt{task},b,passed,{},10\n",
+                tokens + task,
+                tokens + 2 * task
+            );
         }
         text
     };
@@ -74,7 +78,11 @@ fn tokens_of_another_basis_and_walls_of_another_machine_are_refused() {
     let elsewhere = journal.replace("\"host_id\":\"imported\"", "\"host_id\":\"elsewhere\"");
     place.file("one/journal.jsonl", &elsewhere.replace("\"basis\":\"imported\"", "\"basis\":\"json\""));
     let other = place.bench(&["gate", "two", "--against", "one"]);
-    assert!(other.stdout.contains("wall_ms is refused") && other.stdout.contains("tokens are refused"), "{}", other.stdout);
+    assert!(
+        other.stdout.contains("wall_ms is refused") && other.stdout.contains("tokens are refused"),
+        "{}",
+        other.stdout
+    );
     place.bench(&["compare", "one", "two"]).exits(0);
 }
 

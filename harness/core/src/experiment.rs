@@ -104,7 +104,16 @@ pub enum Candidates {
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { alpha: 0.05, max_invalid_fraction: 0.20, par: 2.0, max_reruns_per_block: 1, stage: Stage::Confirm, sd_floor: None, looks: 1, candidates: Candidates::All }
+        Self {
+            alpha: 0.05,
+            max_invalid_fraction: 0.20,
+            par: 2.0,
+            max_reruns_per_block: 1,
+            stage: Stage::Confirm,
+            sd_floor: None,
+            looks: 1,
+            candidates: Candidates::All,
+        }
     }
 }
 

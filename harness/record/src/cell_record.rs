@@ -265,7 +265,8 @@ impl CellRecord {
     fn lifecycle_violations(&self) -> Option<u64> {
         let changes = self.metrics.surface_changes?;
         let turns: std::collections::BTreeSet<u32> = self.loads.iter().map(|load| load.turn).collect();
-        let early = self.tools.iter().filter(|t| t.first_called_turn.is_some_and(|c| c < t.first_offered_turn));
+        let early =
+            self.tools.iter().filter(|t| t.first_called_turn.is_some_and(|c| c < t.first_offered_turn));
         Some(changes.saturating_sub(turns.len() as u64) + early.count() as u64)
     }
 

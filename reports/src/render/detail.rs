@@ -14,8 +14,12 @@ const FLIPS_SHOWN: usize = 12;
 /// Lines of one contrast.
 pub(crate) fn contrast_lines(text: &mut String, contrast: &ContrastSummary) {
     for arm in [&contrast.control, &contrast.candidate] {
-        let blocks: Vec<&str> =
-            contrast.flips.iter().filter(|flip| flip.passed == *arm).map(|flip| flip.block.as_str()).collect();
+        let blocks: Vec<&str> = contrast
+            .flips
+            .iter()
+            .filter(|flip| flip.passed == *arm)
+            .map(|flip| flip.block.as_str())
+            .collect();
         if blocks.is_empty() {
             continue;
         }

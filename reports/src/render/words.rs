@@ -21,7 +21,9 @@ pub fn reason_in_words(code: &str) -> &str {
         "outside_access" => "cells that reached outside their workspace would turn the decision",
         "no_candidate_claimed" => "no candidate may be claimed after the correction for several",
         "smoke_stage" => "a smoke run may fail and never passes",
-        "provider_changed" => "the provider's fingerprint changed in mid-run, so the run is of no one provider",
+        "provider_changed" => {
+            "the provider's fingerprint changed in mid-run, so the run is of no one provider"
+        }
         "below_rate_for_tasks_like_these" => "the rate is below the threshold for tasks like these",
         "below_rate_on_these_tasks" => "the rate is below the threshold on the tasks that were run",
         "never_asked" => "no task of the run asks for it",

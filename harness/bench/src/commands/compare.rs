@@ -31,7 +31,8 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<Exit, Failure> {
         }
         for metric in SHOWN {
             let refused = one.remarks.iter().any(|remark| {
-                remark.starts_with(metric.key()) || (metric.nature().unit == "tokens" && remark.starts_with("tokens are refused"))
+                remark.starts_with(metric.key())
+                    || (metric.nature().unit == "tokens" && remark.starts_with("tokens are refused"))
             });
             if let Some(found) = contrast.metrics.get(&metric).filter(|_| !refused) {
                 say::line(&format!("  {:<22} {}", metric.key(), ratio(found)));

@@ -78,7 +78,10 @@ pub(crate) fn shown(compared: &[OverTime]) -> Exit {
     let style = Style { width: front::columns(), colour: front::colour() };
     let mut codes = Vec::new();
     for one in compared {
-        say::line(&format!("arm {}: now against then, paired by task and repeat, not in time", say::harmless(&one.arm)));
+        say::line(&format!(
+            "arm {}: now against then, paired by task and repeat, not in time",
+            say::harmless(&one.arm)
+        ));
         for remark in &one.remarks {
             say::line(&format!("  {}", say::harmless(remark)));
         }
@@ -92,5 +95,6 @@ pub(crate) fn shown(compared: &[OverTime]) -> Exit {
 
 /// Where a baseline's run came from, as text.
 fn name_of(dir: &Path) -> String {
-    dir.file_name().map_or_else(|| PathBuf::from(dir).display().to_string(), |name| name.to_string_lossy().into_owned())
+    dir.file_name()
+        .map_or_else(|| PathBuf::from(dir).display().to_string(), |name| name.to_string_lossy().into_owned())
 }

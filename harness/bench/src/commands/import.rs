@@ -25,7 +25,10 @@ pub(crate) fn import(options: &ImportOptions) -> Result<Exit, Failure> {
         let several = options.files.len() > 1;
         let found = if path.is_dir() { harbor::read(path, several)? } else { csv::read(path)? };
         if found.is_empty() {
-            return fail(Exit::Usage, format!("{}: no outcome in it; name a CSV file or a Harbor job folder", path.display()));
+            return fail(
+                Exit::Usage,
+                format!("{}: no outcome in it; name a CSV file or a Harbor job folder", path.display()),
+            );
         }
         cells.extend(found);
     }
@@ -33,7 +36,10 @@ pub(crate) fn import(options: &ImportOptions) -> Result<Exit, Failure> {
     let lock = lock(&cells, options)?;
     let dir = options.output.clone().unwrap_or_else(|| place(options));
     if dir.join("lock.json").exists() {
-        return fail(Exit::Usage, format!("{} already holds a run; name another directory with -o", dir.display()));
+        return fail(
+            Exit::Usage,
+            format!("{} already holds a run; name another directory with -o", dir.display()),
+        );
     }
     let run = RunDir::create(&dir).or_exit(Exit::Usage)?;
     write_lock(&run, &lock)?;
@@ -92,17 +98,20 @@ fn lock(cells: &[Imported], options: &ImportOptions) -> Result<Value, Failure> {
     let arms = distinct(cells.iter().map(|cell| cell.arm.as_str()));
     let control = options.control.as_deref().unwrap_or(arms[0]);
     if !arms.contains(&control) {
-        return fail(Exit::Usage, format!("--control {control}: no such arm; the arms are {}", arms.join(", ")));
+        return fail(
+            Exit::Usage,
+            format!("--control {control}: no such arm; the arms are {}", arms.join(", ")),
+        );
     }
     let contrasts: Vec<Value> = arms
         .iter()
         .filter(|arm| **arm != control)
-        .map(|arm| json!({"id": arm, "control": control, "candidate": arm, "factor": "agent", "role": "gate"}))
+        .map(
+            |arm| json!({"id": arm, "control": control, "candidate": arm, "factor": "agent", "role": "gate"}),
+        )
         .collect();
     let names: Vec<&&str> = arms.iter().filter(|arm| **arm != control).collect();
-    let gate = |metric: Metric, margin: Value| {
-        json!({"id": metric, "metric": metric, "margin": margin, "contrasts": names, "scope": options.scope.word()})
-    };
+    let gate = |metric: Metric, margin: Value| json!({"id": metric, "metric": metric, "margin": margin, "contrasts": names, "scope": options.scope.word()});
     let mut gates = vec![gate(Metric::PassRate, json!({"rule": "non-inferior", "margin": options.margin}))];
     for metric in Metric::ALL.into_iter().filter(|metric| !metric.is_rate()) {
         if !cells.is_empty() && cells.iter().all(|cell| cell.metrics.contains_key(&metric)) {

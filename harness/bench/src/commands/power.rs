@@ -15,7 +15,9 @@ pub(crate) fn power(options: &PowerOptions) -> Result<Exit, Failure> {
     if options.json {
         let value: serde_json::Map<String, serde_json::Value> = tables
             .iter()
-            .map(|(name, table)| (name.clone(), serde_json::to_value(table).expect("a table is a JSON value")))
+            .map(|(name, table)| {
+                (name.clone(), serde_json::to_value(table).expect("a table is a JSON value"))
+            })
             .collect();
         say::line(&serde_json::to_string_pretty(&value).expect("tables are a JSON value"));
         return Ok(Exit::Good);
@@ -91,6 +93,7 @@ fn print(name: &str, table: &PowerTable) {
             row.seen * 100.0
         ));
     }
-    let least = table.least_loss_for_80.map_or("none".to_owned(), |loss| format!("{:.0} points", loss * 100.0));
+    let least =
+        table.least_loss_for_80.map_or("none".to_owned(), |loss| format!("{:.0} points", loss * 100.0));
     say::line(&format!("  smallest loss seen with 80 %: {least}"));
 }

@@ -130,7 +130,8 @@ pub(crate) fn attempts_with_this_hash(dir: &Path, analysis: &Analysis) -> u32 {
     let parent = dir.canonicalize().ok().and_then(|dir| dir.parent().map(Path::to_owned));
     let siblings = parent.and_then(|parent| std::fs::read_dir(parent).ok()).into_iter().flatten();
     let locks = siblings.filter_map(|entry| Lock::read(&entry.ok()?.path().join("lock.json")).ok());
-    let same = locks.filter(|lock| lock.get("rules_sha256").and_then(Value::as_str) == Some(&analysis.lock_sha256));
+    let same =
+        locks.filter(|lock| lock.get("rules_sha256").and_then(Value::as_str) == Some(&analysis.lock_sha256));
     u32::try_from(same.count()).unwrap_or(u32::MAX)
 }
 

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use bench_core::source::unknown;
-use bench_core::{
-    ContrastId, ContrastRole, GateId, GateRule, GateScope, Margin, Metric, Track, Upstream,
-};
+use bench_core::{ContrastId, ContrastRole, GateId, GateRule, GateScope, Margin, Metric, Track, Upstream};
 use toml::Spanned;
 
 use super::contrasts::NamedContrast;
@@ -15,8 +13,7 @@ use crate::file::{ExperimentFile, GateFile};
 const SCOPES: [(&str, GateScope); 2] =
     [("tasks-like-these", GateScope::TasksLikeThese), ("these-tasks", GateScope::TheseTasks)];
 
-const TRACKS: [(&str, Track); 2] =
-    [("default", Track::Default), ("orchestration", Track::Orchestration)];
+const TRACKS: [(&str, Track); 2] = [("default", Track::Default), ("orchestration", Track::Orchestration)];
 
 /// The gates in the order of the file.
 pub(super) fn check(
@@ -118,8 +115,9 @@ fn other_rule(file: &GateFile, metric: Metric, findings: &mut Findings<'_>) -> O
     }
     if let Some(most) = &file.at_most {
         if metric.nature().unit != "count" {
-            let message =
-                format!("`{metric}` is no count: `at-most` is for counts such as unneeded_loads; write `limit`");
+            let message = format!(
+                "`{metric}` is no count: `at-most` is for counts such as unneeded_loads; write `limit`"
+            );
             findings.wrong(most.span(), message);
             return None;
         }
@@ -139,7 +137,8 @@ fn other_rule(file: &GateFile, metric: Metric, findings: &mut Findings<'_>) -> O
         outcomes.push(outcome);
     }
     if !outcomes.contains(&metric) {
-        findings.wrong(list.span(), format!("the gate's metric `{metric}` is not among its outcomes: add it"));
+        findings
+            .wrong(list.span(), format!("the gate's metric `{metric}` is not among its outcomes: add it"));
         return None;
     }
     Some(Margin::AnyBetter { outcomes })

@@ -66,11 +66,8 @@ fn cap<T: Copy + Default + PartialEq>(
 
 const STAGES: [(&str, Stage); 2] = [("smoke", Stage::Smoke), ("confirm", Stage::Confirm)];
 
-const CANDIDATES: [(&str, Candidates); 3] = [
-    ("all", Candidates::All),
-    ("holm", Candidates::Holm),
-    ("fixed-sequence", Candidates::FixedSequence),
-];
+const CANDIDATES: [(&str, Candidates); 3] =
+    [("all", Candidates::All), ("holm", Candidates::Holm), ("fixed-sequence", Candidates::FixedSequence)];
 
 /// Numbers of the decision rules.
 pub(super) fn rules(

@@ -43,7 +43,10 @@ impl Baseline {
             .or_exit(Exit::Usage)?;
         if baseline.format_version > FORMAT_VERSION {
             let found = baseline.format_version;
-            return fail(Exit::Usage, format!("baseline {}: format_version {found}; use a newer bench", file.display()));
+            return fail(
+                Exit::Usage,
+                format!("baseline {}: format_version {found}; use a newer bench", file.display()),
+            );
         }
         Ok(baseline)
     }

@@ -13,7 +13,8 @@ pub(super) fn read(path: &Path) -> Result<Vec<Imported>, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|e| anyhow::anyhow!("{}: {e}", path.display()))
         .or_exit(Exit::Usage)?;
-    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    let mut lines =
+        text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     let Some((_, head)) = lines.next() else { return Ok(Vec::new()) };
     let columns: Vec<String> = fields(head).into_iter().map(|name| name.trim().to_owned()).collect();
     refuse_unknown(path, &columns)?;
@@ -31,7 +32,8 @@ fn refuse_unknown(path: &Path, columns: &[String]) -> Result<(), Failure> {
     for column in columns {
         let metric = Metric::from_key(column).filter(|metric| is_importable(*metric));
         if !COLUMNS.contains(&column.as_str()) && metric.is_none() {
-            let known: Vec<&str> = Metric::ALL.iter().filter(|m| is_importable(**m)).map(|m| m.key()).collect();
+            let known: Vec<&str> =
+                Metric::ALL.iter().filter(|m| is_importable(**m)).map(|m| m.key()).collect();
             let words = format!(
                 "{}: unknown column `{column}`; known are {} and the metrics {}",
                 path.display(),
@@ -66,12 +68,17 @@ fn row(path: &Path, number: usize, columns: &[String], values: &[String]) -> Res
     };
     let word = of("outcome").unwrap_or_default();
     let Some((ending, passed)) = outcome(word) else {
-        return fail(Exit::Usage, format!("{from}: outcome {word:?}; write passed, failed, timeout or invalid"));
+        return fail(
+            Exit::Usage,
+            format!("{from}: outcome {word:?}; write passed, failed, timeout or invalid"),
+        );
     };
     let track = match of("track") {
         None | Some("default") => Track::Default,
         Some("orchestration") => Track::Orchestration,
-        Some(other) => return fail(Exit::Usage, format!("{from}: track {other:?}; write default or orchestration")),
+        Some(other) => {
+            return fail(Exit::Usage, format!("{from}: track {other:?}; write default or orchestration"));
+        }
     };
     let mut metrics = std::collections::BTreeMap::new();
     for metric in Metric::ALL {
@@ -80,7 +87,9 @@ fn row(path: &Path, number: usize, columns: &[String], values: &[String]) -> Res
             Some(Ok(value)) if value.is_finite() => {
                 metrics.insert(metric, value);
             }
-            Some(_) => return fail(Exit::Usage, format!("{from}: {metric} is no number; leave it empty if unknown")),
+            Some(_) => {
+                return fail(Exit::Usage, format!("{from}: {metric} is no number; leave it empty if unknown"));
+            }
         }
     }
     let (Some(task), Some(arm)) = (of("task"), of("arm")) else {

@@ -22,7 +22,9 @@ pub(super) fn read(job: &Path, several: bool) -> Result<Vec<Imported>, Failure> 
     let mut cells: Vec<Imported> = Vec::new();
     let mut seen: BTreeMap<(String, String), u32> = BTreeMap::new();
     for path in trials {
-        let text = std::fs::read(&path).map_err(|e| anyhow::anyhow!("{}: {e}", path.display())).or_exit(Exit::Usage)?;
+        let text = std::fs::read(&path)
+            .map_err(|e| anyhow::anyhow!("{}: {e}", path.display()))
+            .or_exit(Exit::Usage)?;
         let trial: Value = serde_json::from_slice(&text)
             .map_err(|e| anyhow::anyhow!("{}: not JSON ({e})", path.display()))
             .or_exit(Exit::Usage)?;

@@ -59,8 +59,10 @@ pub(super) fn unknown_tokenizer() -> TokenizerIdentity {
 
 /// The record.
 pub(super) fn cell_record(cell: &Imported, lock: &Value) -> Result<CellRecord, Failure> {
-    let task = TaskId::new(&cell.task).map_err(|e| anyhow::anyhow!("{}: {e}", cell.from)).or_exit(Exit::Usage)?;
-    let arm = ArmId::new(&cell.arm).map_err(|e| anyhow::anyhow!("{}: {e}", cell.from)).or_exit(Exit::Usage)?;
+    let task =
+        TaskId::new(&cell.task).map_err(|e| anyhow::anyhow!("{}: {e}", cell.from)).or_exit(Exit::Usage)?;
+    let arm =
+        ArmId::new(&cell.arm).map_err(|e| anyhow::anyhow!("{}: {e}", cell.from)).or_exit(Exit::Usage)?;
     let lock_sha256 = lock["rules_sha256"].as_str().and_then(Sha256Hex::parse).expect("our own lock has one");
     let block = format!("{task}/r{:02}", cell.repeat);
     Ok(CellRecord {
