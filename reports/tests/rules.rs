@@ -7,7 +7,7 @@ mod support;
 use bench_core::ledger::Load;
 use bench_core::{Decision, Ending, EndingKind, Track};
 use bench_record::{CellRecord, Verdict};
-use bench_reports::analyse;
+use bench_reports::{analyse, calibrate};
 use bench_reports::analysis::{Analysis, GateOutcome};
 use serde_json::{Value, json};
 
@@ -194,4 +194,65 @@ fn one_better_outcome_is_claimed_only_after_holm() {
     of_cand(&mut cells).for_each(|cell| cell.metrics.wall_ms = cell.metrics.wall_ms.map(|ms| ms * 1.29));
     let even = run(&plan, json!({}), &cells);
     assert_eq!(only(&even).reasons, ["no_benefit_shown"]);
+}
+
+fn two_candidates(order: [&str; 2]) -> (Plan, Vec<CellRecord>) {
+    let mut plan = Plan::new(8, 2, &["bare", order[0], order[1]])
+        .contrast(order[0], "gate")
+        .contrast(order[1], "gate")
+        .upstream("openai-chat");
+    plan = plan.ratio_gate("tokens", "first_request_tokens", &order);
+    let mut cells = plan.cells();
+    scale(&mut cells, "lean", 1.02);
+    scale(&mut cells, "dear", 1.6);
+    (plan, cells)
+}
+
+#[test]
+fn one_of_several_candidates_is_claimed_by_holm_or_in_sequence() {
+    let (plan, cells) = two_candidates(["dear", "lean"]);
+    assert_eq!(run(&plan, json!({}), &cells).overall.decision, Decision::Fail);
+    let holm = run(&plan, json!({"candidates": "holm"}), &cells);
+    assert_eq!(holm.overall.decision, Decision::Pass, "{:?}", holm.candidates);
+    let claimed = |analysis: &Analysis| analysis.candidates.iter().map(|c| c.claimed).collect::<Vec<_>>();
+    assert_eq!(claimed(&holm), [false, true]);
+    assert!((holm.candidates[1].holm_p.unwrap() - 2.0 * holm.candidates[1].p).abs() < 1e-12);
+    // In a fixed sequence the dear one comes first and ends it.
+    let sequence = run(&plan, json!({"candidates": "fixed-sequence"}), &cells);
+    assert_eq!((claimed(&sequence), sequence.overall.decision), (vec![false, false], Decision::Inconclusive));
+    let (plan, cells) = two_candidates(["lean", "dear"]);
+    assert_eq!(claimed(&run(&plan, json!({"candidates": "fixed-sequence"}), &cells)), [true, false]);
+}
+
+#[test]
+fn equal_arms_are_accepted_and_unequal_ones_are_not() {
+    let (mut plan, mut cells) = gated(8, 2, ratio("total_tokens"));
+    plan.contrasts[0]["factor"] = json!("none");
+    for (index, cell) in cells.iter_mut().enumerate() {
+        cell.metrics.total_tokens = Some(4000 + (index as u64 * 37) % 300);
+    }
+    let equal = run(&plan, json!({}), &cells);
+    let a_a = equal.contrasts[0].a_a.as_ref().unwrap();
+    assert!(a_a.accepted, "{:?}", a_a.objections);
+    let variance = equal.contrasts[0].metrics[&bench_core::Metric::TotalTokens].variance.unwrap();
+    assert!(variance.sd > 0.0 && variance.sigma > 0.0, "{variance:?}");
+    scale(&mut cells, "cand", 1.5);
+    let unequal = run(&plan, json!({}), &cells);
+    assert!(!unequal.contrasts[0].a_a.as_ref().unwrap().accepted);
+    assert!(run(&gated(8, 2, ratio("turns")).0, json!({}), &cells).contrasts[0].a_a.is_none());
+}
+
+#[test]
+fn label_swaps_fail_nothing_much_and_pass_at_the_limit_rarely() {
+    let (plan, mut cells) = gated(12, 2, ratio("total_tokens"));
+    for (index, cell) in cells.iter_mut().enumerate() {
+        cell.metrics.total_tokens = Some(2000 + (index as u64 * 7919) % 3000);
+    }
+    // The candidate is far too dear; with its labels swapped it is as dear as the control.
+    scale(&mut cells, "cand", 1.1);
+    let found = calibrate(&plan.lock(), &cells, 100).unwrap();
+    let gate = &found[0].gates[0];
+    assert!(found[0].false_fail <= 0.08, "{found:?}");
+    assert!(gate.false_pass.unwrap() <= 0.10, "{found:?}");
+    assert_eq!(found, calibrate(&plan.lock(), &cells, 100).unwrap(), "the draws come from the experiment's seed");
 }
