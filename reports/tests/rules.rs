@@ -7,8 +7,8 @@ mod support;
 use bench_core::ledger::Load;
 use bench_core::{Decision, Ending, EndingKind, Track};
 use bench_record::{CellRecord, Verdict};
-use bench_reports::{analyse, calibrate};
 use bench_reports::analysis::{Analysis, GateOutcome};
+use bench_reports::{analyse, calibrate};
 use serde_json::{Value, json};
 
 use support::{Plan, scale};
@@ -254,5 +254,9 @@ fn label_swaps_fail_nothing_much_and_pass_at_the_limit_rarely() {
     let gate = &found[0].gates[0];
     assert!(found[0].false_fail <= 0.08, "{found:?}");
     assert!(gate.false_pass.unwrap() <= 0.10, "{found:?}");
-    assert_eq!(found, calibrate(&plan.lock(), &cells, 100).unwrap(), "the draws come from the experiment's seed");
+    assert_eq!(
+        found,
+        calibrate(&plan.lock(), &cells, 100).unwrap(),
+        "the draws come from the experiment's seed"
+    );
 }

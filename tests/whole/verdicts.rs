@@ -126,6 +126,8 @@ fn a_smoke_run_of_the_real_binary_never_passes() {
         "gate",
     )
     .replace("seed = 11", "seed = 11\nstage = \"smoke\"");
-    let Some((_, analysis)) = decided("a_smoke_run_of_the_real_binary_never_passes", &text, 3) else { return };
+    let Some((_, analysis)) = decided("a_smoke_run_of_the_real_binary_never_passes", &text, 3) else {
+        return;
+    };
     assert_eq!(analysis["contrasts"][0]["gates"][0]["reasons"][0], "smoke_stage");
 }

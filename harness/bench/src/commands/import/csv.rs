@@ -88,7 +88,10 @@ fn row(path: &Path, number: usize, columns: &[String], values: &[String]) -> Res
                 metrics.insert(metric, value);
             }
             Some(_) => {
-                return fail(Exit::Usage, format!("{from}: {metric} is no number; leave it empty if unknown"));
+                return fail(
+                    Exit::Usage,
+                    format!("{from}: {metric} is no number; leave it empty if unknown"),
+                );
             }
         }
     }
