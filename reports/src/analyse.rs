@@ -9,11 +9,13 @@ use bench_stats::mcnemar::{least_exact_p, mcnemar};
 use bench_stats::non_inferiority::non_inferiority;
 use serde_json::Value;
 
+use crate::a_a::a_a;
 use crate::analysis::{
     Analysis, BlockCounts, CellCounts, ContrastSummary, Exploratory, FORMAT_VERSION, Flip, GateOutcome,
     McNemarSummary, NotGated, PairCounts, PassDifference, UpstreamSummary,
 };
 use crate::arm_summary::{arm_summary, endings};
+use crate::candidates::claims;
 use crate::comparison::compare;
 use crate::gate_decision::{GateContext, gate_outcome};
 use crate::order::order_summary;
@@ -45,7 +47,7 @@ pub fn analyse(lock: &Value, records: &[CellRecord]) -> Result<Analysis, Analysi
     let selection = Selection::of(&protocol, records)?;
     let preflight = preflight(clusters(&selection), protocol.repeats, &protocol.gates, &protocol.rules);
     let contended = contended(&selection);
-    let contrasts: Vec<ContrastSummary> = protocol
+    let mut contrasts: Vec<ContrastSummary> = protocol
         .contrasts
         .iter()
         .map(|contrast| {
@@ -55,12 +57,17 @@ pub fn analyse(lock: &Value, records: &[CellRecord]) -> Result<Analysis, Analysi
                 contrast,
                 contended,
                 cannot_pass: &preflight.cannot_pass,
+                inflation: None,
             };
             contrast_summary(&context, &preflight)
         })
         .collect();
     let cells = cell_counts(&protocol, &selection);
     let blocks = block_counts(&protocol, &selection);
+    for contrast in &mut contrasts {
+        contrast.a_a = a_a(contrast, &blocks);
+    }
+    let candidates = claims(&protocol, &selection, contended);
     let tokens = tokens_summary(&protocol, &selection);
     let level = selection.settled().map(|r| r.isolation.level).min().unwrap_or(protocol.isolation_level);
     Ok(Analysis {
@@ -77,7 +84,9 @@ pub fn analyse(lock: &Value, records: &[CellRecord]) -> Result<Analysis, Analysi
         isolation_level: level,
         isolation_missing: missing_walls(&selection),
         warnings: warnings(&protocol, &selection, &contrasts),
-        overall: overall(&protocol, &cells, &blocks, &contrasts),
+        overall: overall(&protocol, &cells, &blocks, &contrasts, &candidates),
+        candidates,
+        providers: selection.providers as u64,
         cells,
         blocks,
         skipped_tasks: protocol.skipped.clone(),
@@ -114,9 +123,10 @@ fn contended(selection: &Selection<'_>) -> bool {
 
 fn exploratory(protocol: &Protocol, selection: &Selection<'_>) -> Exploratory {
     let other = selection.settled().filter(|r| r.lock_sha256.as_str() != protocol.lock_sha256).count();
-    let why = (other > 0).then(|| {
+    let other_lock = (other > 0).then(|| {
         format!("{other} cells ran under another lock: a rule, a task or an arm was changed in between")
     });
+    let why = protocol.exploratory.clone().or(other_lock);
     Exploratory { yes: why.is_some(), why }
 }
 
@@ -185,18 +195,20 @@ fn contrast_summary(context: &GateContext<'_>, preflight: &Preflight) -> Contras
             n: table.n(),
             tasks: pairs.tasks() as u64,
             clusters: tables.len() as u64,
+            duplicates: pairs.duplicates() as u64,
         },
         mcnemar: mcnemar_summary(table),
         pass_difference: pass_difference(protocol, contrast, &tables),
         metrics: Metric::ALL
             .into_iter()
-            .filter(|metric| *metric != Metric::PassRate)
+            .filter(|metric| !metric.is_rate())
             .filter_map(|metric| Some((metric, compare(protocol, contrast, &pairs, metric)?)))
             .collect(),
         not_gated: not_gated(protocol, &gates, preflight),
         gates,
         order: order_summary(protocol, &pairs),
         flips: flips(contrast, &pairs),
+        a_a: None,
     }
 }
 
@@ -215,7 +227,10 @@ fn pass_difference(protocol: &Protocol, contrast: &ContrastEntry, tables: &[Pair
         .gates_of(contrast)
         .find_map(|gate| match gate.margin {
             Margin::NonInferior { margin } => Some(margin),
-            Margin::RatioAtMost { .. } => None,
+            Margin::RatioAtMost { .. }
+            | Margin::RateAtLeast { .. }
+            | Margin::NeverAbove { .. }
+            | Margin::AnyBetter { .. } => None,
         })
         .unwrap_or(DEFAULT_MARGIN);
     let result = non_inferiority(tables, margin, protocol.rules.alpha);
@@ -280,6 +295,7 @@ fn pass_rate_by_design(design: &Preflight) -> Option<crate::preflight::CannotPas
         margin: Margin::NonInferior { margin: DEFAULT_MARGIN },
         contrasts: Vec::new(),
         scope: bench_core::GateScope::TasksLikeThese,
+        track: None,
     };
     let rules = bench_core::experiment::Rules { alpha: design.alpha, ..Default::default() };
     let repeats = u32::try_from(design.repeats).unwrap_or(u32::MAX);

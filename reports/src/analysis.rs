@@ -49,6 +49,10 @@ pub struct Analysis {
     pub arms: Vec<ArmSummary>,
     /// Contrasts in the order of the lock.
     pub contrasts: Vec<ContrastSummary>,
+    /// Candidates against each other's luck; empty unless the experiment claims by Holm or in sequence.
+    pub candidates: Vec<CandidateClaim>,
+    /// Different providers among the cells that count.
+    pub providers: u64,
     /// The verdict.
     pub overall: Overall,
     /// Everything that differs between two runs of the same deterministic experiment.
@@ -134,6 +138,25 @@ pub struct ArmSummary {
     /// Cells whose transcript equals an earlier one of the same task; null under a deterministic upstream, where that is
     /// expected.
     pub duplicate_transcripts: Option<u64>,
+    /// How far its repeats agree and what a pass costs.
+    pub reliability: Reliability,
+}
+
+/// How far an arm's repeats agree and what a pass costs; none of it gates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reliability {
+    /// pass^k for k = the planned repeats: would all of k tries pass? Mean over tasks that have as many.
+    pub pass_hat_k: Option<f64>,
+    /// Chance that two repeats of a task differ in outcome; mean over tasks with two or more.
+    pub flip_rate: Option<f64>,
+    /// Cost of all cells / passed cells; null when unpriced or nothing passed.
+    pub cost_usd_per_pass: Option<f64>,
+    /// Tokens of all cells / passed cells; null when unknown or nothing passed.
+    pub tokens_per_pass: Option<f64>,
+    /// Distinct transcripts a task, mean over tasks: equal ones are one observation. Null under a deterministic upstream.
+    pub effective_repeats: Option<f64>,
+    /// Share of input tokens read from the provider's cache, by the place within the block; null where no usage says.
+    pub cache_read_share_by_position: BTreeMap<u32, Option<f64>>,
 }
 
 /// A share of passed cells with its Wilson interval.
@@ -244,6 +267,17 @@ pub struct ContrastSummary {
     pub order: Option<OrderSummary>,
     /// Discordant pairs.
     pub flips: Vec<Flip>,
+    /// Acceptance of an A/A comparison (`factor = "none"`); null for others.
+    pub a_a: Option<AaSummary>,
+}
+
+/// Does a comparison of two equal arms look like one?
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AaSummary {
+    /// Every rule holds.
+    pub accepted: bool,
+    /// What does not, in sentences.
+    pub objections: Vec<String>,
 }
 
 /// Pass/fail pairs.
@@ -263,6 +297,9 @@ pub struct PairCounts {
     pub tasks: u64,
     /// Clusters: the unit of generalisation.
     pub clusters: u64,
+    /// Pairs left out because they repeat an earlier one of their task word for word.
+    #[serde(default)]
+    pub duplicates: u64,
 }
 
 /// McNemar on the pooled pairs: of the sharp null "in no task do the arms differ", not of the average effect.
@@ -342,6 +379,23 @@ pub struct MetricComparison {
     pub censored: Censored,
     /// Bootstrap by cluster beside the t interval; never gating.
     pub bootstrap: Option<BootstrapSummary>,
+    /// Least and largest ratio when one cluster is left out; null below three clusters.
+    pub leave_one_cluster_out: Option<(f64, f64)>,
+    /// Where the spread comes from; null below two clusters or without repeats.
+    pub variance: Option<VarianceComponents>,
+}
+
+/// Components of the spread of a log cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct VarianceComponents {
+    /// Standard deviation of one cell within its task.
+    pub sigma: f64,
+    /// Standard deviation of the effect between clusters; 0 where the repeats explain all of it.
+    pub tau: f64,
+    /// Standard deviation of a cluster's mean log ratio: what an interval is made of, and an A/A run's `sd-floor`.
+    pub sd: f64,
+    /// Clusters for a PASS with 80 % at equal cost and the limit 1.25.
+    pub clusters_for_80: Option<u64>,
 }
 
 /// Cells whose cost was cut off.
@@ -383,6 +437,18 @@ pub struct GateOutcome {
     pub limit: Option<f64>,
     /// Tolerated loss; null for a limit.
     pub margin: Option<f64>,
+    /// Least rate of the candidate; absent for other rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+    /// Largest count that a cell may show; absent for other rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<f64>,
+    /// The candidate's rate where the rule is on it alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateSummary>,
+    /// The outcomes of which one must be better, with Holm's adjustment; empty for other rules.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outcomes: Vec<OutcomeTest>,
     /// To which tasks it generalises.
     pub scope: GateScope,
     /// How it ended.
@@ -393,6 +459,36 @@ pub struct GateOutcome {
     pub more_tasks_needed: Option<u64>,
     /// Candidate cells that lie beyond the limit, worst first.
     pub cells: Vec<String>,
+}
+
+/// A rate of the candidate alone, with exact one-sided bounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RateSummary {
+    /// Cells in which it held.
+    pub found: u64,
+    /// Cells in which it was asked for.
+    pub n: u64,
+    /// Cells that this is worth for tasks like these.
+    pub n_effective: Option<f64>,
+    /// Exact lower bound for tasks like these.
+    pub lower: Option<f64>,
+    /// Exact upper bound for tasks like these.
+    pub upper: Option<f64>,
+    /// Exact lower bound on these tasks.
+    pub these_tasks_lower: Option<f64>,
+    /// Exact upper bound on these tasks.
+    pub these_tasks_upper: Option<f64>,
+}
+
+/// One primary outcome: is the candidate better?
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutcomeTest {
+    /// The outcome.
+    pub metric: Metric,
+    /// One-sided p of "not better"; null where it cannot be tested, which counts as 1.
+    pub p: Option<f64>,
+    /// After Holm, over all outcomes of the gate.
+    pub holm_p: f64,
 }
 
 /// A main metric that no gate decides on.
@@ -423,6 +519,19 @@ pub struct OrderSummary {
     pub period_effect_ratio: f64,
     /// Its two-sided p; null without spread.
     pub period_p: Option<f64>,
+}
+
+/// Whether a candidate may be claimed, several being looked at.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CandidateClaim {
+    /// The contrast.
+    pub contrast: String,
+    /// The largest p of its gates, each the least level at which the gate would pass.
+    pub p: f64,
+    /// After Holm over the candidates; null in a fixed sequence.
+    pub holm_p: Option<f64>,
+    /// May it be claimed?
+    pub claimed: bool,
 }
 
 /// A discordant pair.

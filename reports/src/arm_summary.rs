@@ -11,6 +11,7 @@ use crate::analysis::{
     ArmSummary, FirstRequestSummary, MetricSummary, NeverCalled, PassSummary, ToolSummary,
 };
 use crate::protocol::{ArmEntry, Protocol};
+use crate::reliability::reliability;
 use crate::selection::Selection;
 
 /// Two-sided level of displayed pass rates.
@@ -27,13 +28,14 @@ pub(crate) fn arm_summary(protocol: &Protocol, selection: &Selection<'_>, arm: u
         pass: pass(&records),
         metrics: Metric::ALL
             .into_iter()
-            .filter(|metric| *metric != Metric::PassRate)
+            .filter(|metric| !metric.is_rate())
             .filter_map(|metric| Some((metric, metric_summary(&records, metric)?)))
             .collect(),
         endings: endings(selection.settled().filter(|record| record.arm == entry.name)),
         tools_never_called: never_called(&records, &tools),
         first_request: first_request(&records, tools),
         duplicate_transcripts: (!protocol.is_deterministic()).then(|| duplicates(&records)),
+        reliability: reliability(protocol, &records),
     }
 }
 

@@ -2,12 +2,14 @@
 
 use bench_core::{Metric, Sha256Hex};
 use bench_stats::bootstrap::{self, Bootstrap, Method, Stream};
+use bench_stats::power::RatioDesign;
 use bench_stats::ratio::{MeanRatio, mean_ratio};
 use bench_stats::ratio_of_means::fieller;
 use bench_stats::{CostPair, Interval};
 
-use crate::analysis::{BootstrapSummary, Censored, MetricComparison};
+use crate::analysis::{BootstrapSummary, Censored, MetricComparison, VarianceComponents};
 use crate::pairing::{Pairs, is_censored};
+use crate::power::tasks_for;
 use crate::protocol::{ContrastEntry, Nature, Protocol};
 
 /// Costs of a contrast with the estimator that fits them.
@@ -27,6 +29,20 @@ impl Costs {
         let (clusters, unknown) = pairs.costs(metric, factor);
         let ratio = mean_ratio(&clusters, alpha);
         Self { clusters, unknown, ratio }
+    }
+
+    /// Where nothing varies between clusters: takes the floor for the missing spread. Says whether it did.
+    pub(crate) fn stand_on_floor(&mut self, floor: Option<f64>, alpha: f64) -> bool {
+        let Some((floor, ratio)) = floor.zip(self.ratio.as_mut().filter(|ratio| ratio.degenerate)) else {
+            return false;
+        };
+        let Some(t) = bench_stats::distribution::t_quantile(1.0 - alpha, ratio.clusters as f64 - 1.0) else {
+            return false;
+        };
+        let reach = t * floor / (ratio.clusters as f64).sqrt();
+        ratio.limits =
+            Some(Interval { lower: (ratio.log_ratio - reach).exp(), upper: (ratio.log_ratio + reach).exp() });
+        true
     }
 
     /// Pairs with both values.
@@ -108,7 +124,31 @@ pub(crate) fn compare(
         reproducible: nature.deterministic.then(|| reproducible(pairs, metric)),
         censored: censored(pairs, metric),
         bootstrap: ratio.and_then(|r| bootstrapped(protocol, contrast, metric, r)),
+        leave_one_cluster_out: ratio.and_then(|r| leave_one_out(&r.cluster_logs)),
+        variance: ratio.and_then(|r| variance(r, &costs.clusters, alpha)),
     })
+}
+
+/// Range of the ratio when one cluster is left out.
+fn leave_one_out(logs: &[f64]) -> Option<(f64, f64)> {
+    if logs.len() < 3 {
+        return None;
+    }
+    let sum: f64 = logs.iter().sum();
+    let without = logs.iter().map(|log| ((sum - log) / (logs.len() - 1) as f64).exp());
+    Some(without.fold((f64::INFINITY, 0.0), |(least, most), ratio| (ratio.min(least), ratio.max(most))))
+}
+
+/// Spread within and between clusters: the variance of a cluster's mean is tau² + 2 sigma² / K.
+fn variance(ratio: &MeanRatio, clusters: &[Vec<CostPair>], alpha: f64) -> Option<VarianceComponents> {
+    let n = ratio.clusters as f64;
+    let sd = ratio.standard_error? * n.sqrt();
+    let inverse: f64 = clusters.iter().map(|pairs| 1.0 / pairs.len() as f64).sum();
+    let within = ratio.these_standard_error?.powi(2) * n * n / inverse;
+    let tau = (sd * sd - within * inverse / n).max(0.0).sqrt();
+    let design = RatioDesign { clusters: ratio.clusters as u64, sd, limit: 1.25, alpha };
+    let clusters_for_80 = if sd > 0.0 { tasks_for(design, 1.0) } else { None };
+    Some(VarianceComponents { sigma: (within / 2.0).sqrt(), tau, sd, clusters_for_80 })
 }
 
 fn flat(means: &[CostPair]) -> bool {
@@ -124,10 +164,9 @@ fn censored(pairs: &Pairs<'_>, metric: Metric) -> Censored {
 
 /// Do all repeats of each arm on each task agree?
 fn reproducible(pairs: &Pairs<'_>, metric: Metric) -> bool {
-    let all: Vec<_> = pairs.iter().filter_map(|pair| Some((pair.block.task, pair.values(metric)?))).collect();
-    all.iter().all(|(task, values)| {
-        all.iter().find(|(first, _)| first == task).is_none_or(|(_, first)| first == values)
-    })
+    let mut first = std::collections::BTreeMap::new();
+    let all = pairs.iter().filter_map(|pair| Some((pair.block.task, pair.values(metric)?)));
+    all.into_iter().all(|(task, values)| *first.entry(task).or_insert(values) == values)
 }
 
 /// The bootstrap by cluster, drawn (beyond ten clusters) from the experiment's seed in a stream named by contrast and

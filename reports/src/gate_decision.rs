@@ -3,6 +3,7 @@
 //! Principle of the two scopes: a PASS has to hold for tasks like these, a FAIL only has to be true on the tasks that
 //! were run. Whatever is null, NaN or missing ends as INCONCLUSIVE, never as PASS.
 
+use bench_core::experiment::Stage;
 use bench_core::{Decision, GateRule, GateScope, Margin, Metric, Track};
 use bench_stats::non_inferiority::{NonInferiority, clusters_needed, margin_tendency, non_inferiority};
 use bench_stats::ratio::ratio_tendency;
@@ -10,9 +11,11 @@ use bench_stats::ratio_of_means::linearised;
 use bench_stats::{LIMIT_TOLERANCE, PairTable, Tendency};
 
 use crate::analysis::GateOutcome;
+use crate::benefit::{judge_benefit, outcome_tests};
 use crate::comparison::Costs;
 use crate::pairing::{Blocks, Pair, Pairs, is_censored};
 use crate::protocol::{ContrastEntry, Protocol};
+use crate::rate_decision::{judge_never, judge_rate, rate_summary};
 use crate::selection::Selection;
 
 /// Share of the candidate's cells above which a PASS on a cut-off metric is no longer one.
@@ -20,10 +23,10 @@ const MAX_CENSORED_SHARE: f64 = 0.20;
 
 /// A decision with its reason codes and the number of clusters that would settle it.
 #[derive(Debug, Clone, PartialEq)]
-struct Judgement {
-    decision: Decision,
-    reasons: Vec<&'static str>,
-    clusters_needed: Option<usize>,
+pub(crate) struct Judgement {
+    pub(crate) decision: Decision,
+    pub(crate) reasons: Vec<&'static str>,
+    pub(crate) clusters_needed: Option<usize>,
 }
 
 /// Where a gate stands.
@@ -35,21 +38,23 @@ pub(crate) struct GateContext<'a> {
     pub(crate) contended: bool,
     /// Gates that the design cannot pass.
     pub(crate) cannot_pass: &'a [crate::preflight::CannotPass],
+    /// Factor on the candidate's costs; only a calibration sets it.
+    pub(crate) inflation: Option<f64>,
 }
 
 /// Judges a gate.
 pub(crate) fn gate_outcome(context: &GateContext<'_>, gate: &GateRule) -> GateOutcome {
     let GateContext { protocol, selection, contrast, .. } = *context;
-    let pairs = Pairs::of(protocol, selection, contrast, Blocks::Valid);
-    let judgement = if protocol.not_applicable(gate.metric) {
-        Judgement::of(Decision::NotApplicable, "oracle")
-    } else {
-        judge_twice(context, gate, &pairs)
-    };
-    let (limit, margin) = match gate.margin {
-        Margin::RatioAtMost { limit } => (Some(limit), None),
-        Margin::NonInferior { margin } => (None, Some(margin)),
-    };
+    let pairs = Pairs::of(protocol, selection, contrast, Blocks::Valid).on_track(gate.track);
+    let judgement = decide(context, gate, &pairs);
+    let (mut limit, mut margin, mut at_least, mut at_most) = (None, None, None, None);
+    match &gate.margin {
+        Margin::RatioAtMost { limit: most } => limit = Some(*most),
+        Margin::NonInferior { margin: loss } => margin = Some(*loss),
+        Margin::RateAtLeast { least } => at_least = Some(*least),
+        Margin::NeverAbove { most } => at_most = Some(*most),
+        Margin::AnyBetter { .. } => {}
+    }
     let clusters = pairs.tables().len();
     GateOutcome {
         id: gate.id.to_string(),
@@ -57,6 +62,10 @@ pub(crate) fn gate_outcome(context: &GateContext<'_>, gate: &GateRule) -> GateOu
         metric: gate.metric,
         limit,
         margin,
+        at_least,
+        at_most,
+        rate: rate_summary(protocol, gate, &pairs),
+        outcomes: outcome_tests(context, gate, &pairs),
         scope: gate.scope,
         decision: judgement.decision,
         more_tasks_needed: judgement
@@ -69,9 +78,36 @@ pub(crate) fn gate_outcome(context: &GateContext<'_>, gate: &GateRule) -> GateOu
     }
 }
 
+/// The decision of a gate on these pairs.
+pub(crate) fn decide(context: &GateContext<'_>, gate: &GateRule, pairs: &Pairs<'_>) -> Judgement {
+    if is_not_applicable(context.protocol, gate) {
+        return Judgement::of(Decision::NotApplicable, "oracle");
+    }
+    let mut judgement = judge_twice(context, gate, pairs);
+    if judgement.is_pass() && context.protocol.rules.stage == Stage::Smoke {
+        judgement.withdraw("smoke_stage");
+    }
+    if judgement.is_pass() && context.selection.providers > 1 {
+        judgement.withdraw("provider_changed");
+    }
+    judgement
+}
+
+fn is_not_applicable(protocol: &Protocol, gate: &GateRule) -> bool {
+    match &gate.margin {
+        Margin::AnyBetter { outcomes } => outcomes.iter().all(|metric| protocol.not_applicable(*metric)),
+        Margin::RatioAtMost { .. }
+        | Margin::NonInferior { .. }
+        | Margin::RateAtLeast { .. }
+        | Margin::NeverAbove { .. } => protocol.not_applicable(gate.metric),
+    }
+}
+
 /// With the blocks of outside access out, and with them as graded: where the two differ, neither stands.
 fn judge_twice(context: &GateContext<'_>, gate: &GateRule, pairs: &Pairs<'_>) -> Judgement {
-    let with = Pairs::of(context.protocol, context.selection, context.contrast, Blocks::WithOutside);
+    let with = Pairs::of(context.protocol, context.selection, context.contrast, Blocks::WithOutside)
+        .on_track(gate.track)
+        .inflated(context.inflation);
     let strict = judge(context, gate, pairs);
     if with.iter().count() == pairs.iter().count() || judge(context, gate, &with).decision == strict.decision
     {
@@ -84,9 +120,12 @@ fn judge(context: &GateContext<'_>, gate: &GateRule, pairs: &Pairs<'_>) -> Judge
     let mut judgement = if pairs.iter().next().is_none() {
         Judgement::of(Decision::Inconclusive, "no_valid_pair")
     } else {
-        match gate.margin {
-            Margin::RatioAtMost { limit } => judge_ratio(context.protocol, gate, limit, pairs),
-            Margin::NonInferior { margin } => judge_pass_rate(context.protocol, gate, margin, pairs),
+        match &gate.margin {
+            Margin::RatioAtMost { limit } => judge_ratio(context.protocol, gate, *limit, pairs),
+            Margin::NonInferior { margin } => judge_pass_rate(context.protocol, gate, *margin, pairs),
+            Margin::RateAtLeast { least } => judge_rate(context.protocol, gate, *least, pairs),
+            Margin::NeverAbove { most } => judge_never(gate, *most, pairs),
+            Margin::AnyBetter { .. } => judge_benefit(context, gate, pairs),
         }
     };
     if gate.metric == Metric::WallMs && context.contended && judgement.decision != Decision::Inconclusive {
@@ -100,11 +139,11 @@ fn judge(context: &GateContext<'_>, gate: &GateRule, pairs: &Pairs<'_>) -> Judge
 }
 
 impl Judgement {
-    fn of(decision: Decision, reason: &'static str) -> Self {
+    pub(crate) fn of(decision: Decision, reason: &'static str) -> Self {
         Self { decision, reasons: vec![reason], clusters_needed: None }
     }
 
-    fn from_tendency(tendency: Tendency) -> Self {
+    pub(crate) fn from_tendency(tendency: Tendency) -> Self {
         match tendency {
             Tendency::Holds => Self { decision: Decision::Pass, reasons: Vec::new(), clusters_needed: None },
             Tendency::Broken => Self { decision: Decision::Fail, reasons: Vec::new(), clusters_needed: None },
@@ -113,12 +152,12 @@ impl Judgement {
     }
 
     /// Takes a decision back; the reason replaces the ones that went with it.
-    fn withdraw(&mut self, reason: &'static str) {
+    pub(crate) fn withdraw(&mut self, reason: &'static str) {
         self.decision = Decision::Inconclusive;
         self.reasons = vec![reason];
     }
 
-    fn is_pass(&self) -> bool {
+    pub(crate) fn is_pass(&self) -> bool {
         self.decision == Decision::Pass
     }
 }
@@ -126,10 +165,11 @@ impl Judgement {
 fn judge_ratio(protocol: &Protocol, gate: &GateRule, limit: f64, pairs: &Pairs<'_>) -> Judgement {
     let alpha = protocol.rules.alpha;
     let nature = protocol.nature(gate.metric);
-    let costs = Costs::of(pairs, gate.metric, None, alpha);
+    let mut costs = Costs::of(pairs, gate.metric, None, alpha);
     if costs.pairs() == 0 {
         return Judgement::of(Decision::Inconclusive, "unknown_values");
     }
+    let floored = !nature.deterministic && costs.stand_on_floor(protocol.rules.sd_floor, alpha);
     let mut judgement = Judgement::from_tendency(cost_tendency(&costs, gate, limit, protocol));
     if judgement.decision == Decision::Fail {
         let random = costs.ratio.as_ref().map_or(Tendency::Broken, |r| ratio_tendency(r.limits, None, limit));
@@ -139,7 +179,7 @@ fn judge_ratio(protocol: &Protocol, gate: &GateRule, limit: f64, pairs: &Pairs<'
     if one_task && judgement.decision != Decision::Fail {
         judgement.withdraw("one_task");
     }
-    if has_no_spread(&costs, limit, alpha) && !nature.deterministic {
+    if has_no_spread(&costs, limit, alpha) && !nature.deterministic && !floored {
         judgement.withdraw("degenerate_variance");
     }
     if judgement.is_pass() && nature.censorable {
@@ -169,7 +209,7 @@ fn cost_tendency(costs: &Costs, gate: &GateRule, limit: f64, protocol: &Protocol
 }
 
 /// Which of the two scopes a FAIL is true in.
-fn fail_reason(for_tasks_like_these: bool) -> &'static str {
+pub(crate) fn fail_reason(for_tasks_like_these: bool) -> &'static str {
     if for_tasks_like_these { "beyond_limit_for_tasks_like_these" } else { "beyond_limit_on_these_tasks" }
 }
 
@@ -268,11 +308,16 @@ fn cells_beyond(gate: &GateRule, pairs: &Pairs<'_>) -> Vec<String> {
 }
 
 fn excess(gate: &GateRule, pair: &Pair<'_>) -> Option<f64> {
-    match gate.margin {
+    match &gate.margin {
         Margin::RatioAtMost { limit } => {
             let (control, candidate) = pair.values(gate.metric)?;
             (candidate > control * limit * (1.0 + LIMIT_TOLERANCE)).then(|| candidate / control)
         }
         Margin::NonInferior { .. } => (pair.passed() == (true, false)).then_some(1.0),
+        Margin::RateAtLeast { .. } => {
+            (pair.is_asked(gate.metric) && pair.candidate.metric(gate.metric) == Some(0.0)).then_some(1.0)
+        }
+        Margin::NeverAbove { most } => pair.candidate.metric(gate.metric).filter(|count| count > most),
+        Margin::AnyBetter { .. } => None,
     }
 }

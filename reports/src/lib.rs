@@ -5,23 +5,34 @@
 //! [`Analysis::provenance`] or in numbers about wall time. The renderings ([`markdown`], [`summary`]) read an
 //! [`Analysis`] and nothing else. This crate opens no file, reads no clock and parses no request.
 
+mod a_a;
 mod analyse;
 pub mod analysis;
 mod arm_summary;
+mod benefit;
+mod calibration;
+mod candidates;
 mod comparison;
 mod gate_decision;
 mod order;
+mod over_time;
 mod overall;
 mod pairing;
+mod power;
 mod preflight;
 mod protocol;
 mod provenance;
+mod rate_decision;
+mod reliability;
 pub mod render;
 mod scope;
 mod selection;
 
 pub use analyse::analyse;
 pub use analysis::Analysis;
+pub use calibration::{Calibration, GateCalibration, GateDecision, calibrate, gate_decisions};
+pub use over_time::{OverTime, RunData, common_arms, over_time};
+pub use power::{PowerDesign, PowerTable, power_table};
 pub use preflight::{CannotPass, Preflight, preflight};
 pub use protocol::AnalysisError;
 pub use render::{Style, first_table_markdown, markdown, preflight_lines, summary, why_not_gated};

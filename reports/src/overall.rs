@@ -6,7 +6,7 @@
 use bench_core::{ContrastRole, Decision};
 use bench_stats::mcnemar::mcnemar;
 
-use crate::analysis::{BlockCounts, CellCounts, ContrastSummary, GateOutcome, Overall};
+use crate::analysis::{BlockCounts, CandidateClaim, CellCounts, ContrastSummary, GateOutcome, Overall};
 use crate::protocol::Protocol;
 
 /// Level of the test for unequally many invalid cells.
@@ -18,6 +18,7 @@ pub(crate) fn overall(
     cells: &CellCounts,
     blocks: &BlockCounts,
     contrasts: &[ContrastSummary],
+    candidates: &[CandidateClaim],
 ) -> Overall {
     if blocks.valid == 0 {
         let words = format!("no valid block: {} of {} cells settled", cells.attempted, cells.planned);
@@ -33,7 +34,33 @@ pub(crate) fn overall(
     if let Some((reason, words)) = invalid(protocol, blocks, contrasts) {
         return verdict(Decision::InvalidRun, vec![reason.to_owned()], Vec::new(), words);
     }
-    by_gates(contrasts)
+    if candidates.is_empty() { by_gates(contrasts) } else { by_claims(contrasts, candidates) }
+}
+
+/// One candidate that may be claimed is enough; the run fails when every one of them does.
+fn by_claims(contrasts: &[ContrastSummary], candidates: &[CandidateClaim]) -> Overall {
+    let gates =
+        |wanted: &dyn Fn(&ContrastSummary, &GateOutcome) -> bool| -> Vec<(&ContrastSummary, &GateOutcome)> {
+            let deciding = contrasts.iter().filter(|contrast| contrast.role == ContrastRole::Gate);
+            deciding
+                .flat_map(|contrast| contrast.gates.iter().map(move |gate| (contrast, gate)))
+                .filter(|(contrast, gate)| wanted(contrast, gate))
+                .collect()
+        };
+    let claimed: Vec<&str> =
+        candidates.iter().filter(|claim| claim.claimed).map(|claim| claim.contrast.as_str()).collect();
+    if !claimed.is_empty() {
+        let by = gates(&|contrast, _| claimed.contains(&contrast.name.as_str()));
+        return verdict(Decision::Pass, Vec::new(), by, format!("{} may be claimed", claimed.join(", ")));
+    }
+    let failed = gates(&|_, gate| gate.decision == Decision::Fail);
+    let fails = |claim: &CandidateClaim| failed.iter().any(|(contrast, _)| contrast.name == claim.contrast);
+    if candidates.iter().all(fails) {
+        let words = "every candidate failed a gate".to_owned();
+        return verdict(Decision::Fail, vec!["gate_failed".to_owned()], failed, words);
+    }
+    let words = "no candidate may be claimed".to_owned();
+    verdict(Decision::Inconclusive, vec!["no_candidate_claimed".to_owned()], Vec::new(), words)
 }
 
 fn invalid(

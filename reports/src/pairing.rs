@@ -1,8 +1,10 @@
 //! Pairs of a contrast: the same task and repeat under control and candidate, grouped by cluster.
 
-use bench_core::Metric;
+use std::collections::BTreeSet;
+
+use bench_core::{Metric, Track};
 use bench_record::CellRecord;
-use bench_stats::{CostPair, PairTable};
+use bench_stats::{ClusterTrials, CostPair, PairTable};
 
 use crate::protocol::{ContrastEntry, Protocol};
 use crate::selection::{Block, BlockState, Selection};
@@ -19,8 +21,12 @@ pub(crate) struct Pair<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pairs<'a> {
     clusters: Vec<(&'a str, Vec<Pair<'a>>)>,
-    /// Clusters of blocks without an outcome, one entry a block.
-    missing: Vec<&'a str>,
+    /// Cluster and track of blocks without an outcome, one entry a block.
+    missing: Vec<(&'a str, Option<Track>)>,
+    /// Pairs that repeat an earlier one of their task word for word: one observation, counted once.
+    duplicates: usize,
+    /// Factor on every cost of the candidate; none = as recorded. Only a calibration sets it.
+    inflation: Option<f64>,
 }
 
 /// Which blocks take part.
@@ -43,19 +49,27 @@ impl<'a> Pairs<'a> {
         let mut pairs = Self::default();
         let arms = protocol.arm_index(&contrast.control).zip(protocol.arm_index(&contrast.candidate));
         let Some((control, candidate)) = arms else { return pairs };
+        let mut seen = BTreeSet::new();
         for block in &selection.blocks {
             let takes_part = match block.state {
                 BlockState::Valid => true,
                 BlockState::Outside => which == Blocks::WithOutside,
                 BlockState::Pending => false,
                 BlockState::Invalid(_) => {
-                    pairs.missing.push(block.cluster());
+                    pairs.missing.push((block.cluster(), block.track()));
                     false
                 }
             };
             if let (true, Some(control), Some(candidate)) =
                 (takes_part, block.cells[control], block.cells[candidate])
             {
+                // Under an upstream that answers alike every time equal transcripts are the rule; elsewhere they mean
+                // that something was replayed, and a replay is no second observation.
+                let transcripts = (block.task, &control.transcript_sha256, &candidate.transcript_sha256);
+                if !protocol.is_deterministic() && !seen.insert(transcripts) {
+                    pairs.duplicates += 1;
+                    continue;
+                }
                 pairs.push(Pair { block, control, candidate });
             }
         }
@@ -64,10 +78,75 @@ impl<'a> Pairs<'a> {
 
     fn push(&mut self, pair: Pair<'a>) {
         let name = pair.block.cluster();
+        // Blocks come task by task: nearly always it is the cluster of the one before.
+        if let Some((_, list)) = self.clusters.last_mut().filter(|(cluster, _)| *cluster == name) {
+            list.push(pair);
+            return;
+        }
         match self.clusters.iter_mut().find(|(cluster, _)| *cluster == name) {
             Some((_, list)) => list.push(pair),
             None => self.clusters.push((name, vec![pair])),
         }
+    }
+
+    /// Only the blocks of a track; none = all.
+    pub(crate) fn on_track(mut self, track: Option<Track>) -> Self {
+        let Some(track) = track else { return self };
+        for (_, pairs) in &mut self.clusters {
+            pairs.retain(|pair| pair.block.track() == Some(track));
+        }
+        self.clusters.retain(|(_, pairs)| !pairs.is_empty());
+        self.missing.retain(|(_, of)| of.is_none_or(|of| of == track));
+        self
+    }
+
+    /// The same with every cost of the candidate times `factor`.
+    pub(crate) fn inflated(mut self, factor: Option<f64>) -> Self {
+        self.inflation = factor;
+        self
+    }
+
+    /// Trials of the candidate by cluster (cells in which the rate is known, and those of them in which it is 1), and the
+    /// number of cells in which it is not known though it should be.
+    pub(crate) fn trials(&self, metric: Metric) -> (Vec<ClusterTrials>, usize) {
+        let (named, unknown) = self.named_trials(metric);
+        (named.into_iter().map(|(_, trials)| trials).collect(), unknown)
+    }
+
+    /// The same with every block without an outcome counted as one in which nothing was found, in its own cluster.
+    pub(crate) fn adverse_trials(&self, metric: Metric) -> Vec<ClusterTrials> {
+        let (mut named, _) = self.named_trials(metric);
+        for (cluster, track) in &self.missing {
+            if metric == Metric::DiscoveryRate && *track != Some(Track::Orchestration) {
+                continue;
+            }
+            match named.iter_mut().find(|(name, _)| name == cluster) {
+                Some((_, trials)) => trials.needed += 1,
+                None => named.push((cluster, ClusterTrials { found: 0, needed: 1 })),
+            }
+        }
+        named.into_iter().map(|(_, trials)| trials).collect()
+    }
+
+    fn named_trials(&self, metric: Metric) -> (Vec<(&'a str, ClusterTrials)>, usize) {
+        let mut unknown = 0;
+        let mut trials = Vec::with_capacity(self.clusters.len());
+        for (name, pairs) in &self.clusters {
+            let mut cluster = ClusterTrials { found: 0, needed: 0 };
+            for pair in pairs.iter().filter(|pair| pair.is_asked(metric)) {
+                match pair.candidate.metric(metric) {
+                    Some(value) => {
+                        cluster.needed += 1;
+                        cluster.found += u64::from(value > 0.5);
+                    }
+                    None => unknown += 1,
+                }
+            }
+            if cluster.needed > 0 {
+                trials.push((*name, cluster));
+            }
+        }
+        (trials, unknown)
     }
 
     /// All pairs.
@@ -92,7 +171,7 @@ impl<'a> Pairs<'a> {
     pub(crate) fn completed_tables(&self, complete: impl Fn(&mut PairTable)) -> Vec<PairTable> {
         let mut tables: Vec<(&str, PairTable)> =
             self.clusters.iter().map(|(name, pairs)| (*name, table(pairs))).collect();
-        for cluster in &self.missing {
+        for (cluster, _) in &self.missing {
             match tables.iter_mut().find(|(name, _)| name == cluster) {
                 Some((_, table)) => complete(table),
                 None => {
@@ -103,6 +182,11 @@ impl<'a> Pairs<'a> {
             }
         }
         tables.into_iter().map(|(_, table)| table).collect()
+    }
+
+    /// Pairs left out since they repeat an earlier one.
+    pub(crate) fn duplicates(&self) -> usize {
+        self.duplicates
     }
 
     /// Blocks without an outcome.
@@ -122,6 +206,9 @@ impl<'a> Pairs<'a> {
                     unknown += 1;
                     continue;
                 };
+                if let Some(inflation) = self.inflation {
+                    candidate *= inflation;
+                }
                 if let Some(factor) = factor.filter(|_| is_censored(pair.candidate, metric)) {
                     candidate *= factor;
                 }
@@ -136,6 +223,11 @@ impl<'a> Pairs<'a> {
 }
 
 impl Pair<'_> {
+    /// Is the metric asked of this pair's task? Discovery is asked of the orchestration track alone.
+    pub(crate) fn is_asked(&self, metric: Metric) -> bool {
+        metric != Metric::DiscoveryRate || self.block.track() == Some(Track::Orchestration)
+    }
+
     /// Both values of a metric, when both are known numbers.
     pub(crate) fn values(&self, metric: Metric) -> Option<(f64, f64)> {
         let known = |record: &CellRecord| record.metric(metric).filter(|v| v.is_finite() && *v >= 0.0);

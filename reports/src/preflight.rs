@@ -86,32 +86,46 @@ fn cannot_pass(gate: &GateRule, tasks: usize, repeats: u32, bounds: &DesignBound
     let entry = |bound: Option<f64>, limit: f64, why: String| {
         Some(CannotPass { gate: gate.id.to_string(), metric: gate.metric, bound, limit, why })
     };
-    match gate.margin {
+    match &gate.margin {
         Margin::NonInferior { margin } => {
             let bound = match gate.scope {
                 GateScope::TasksLikeThese => bounds.ni_lower_random,
                 GateScope::TheseTasks => bounds.ni_lower_these,
             };
             match bound {
-                Some(bound) if bound > -margin => None,
+                Some(bound) if bound > -*margin => None,
                 Some(best) => entry(
                     bound,
-                    -margin,
+                    -*margin,
                     format!(
                         "with no discordant pair at all, {tasks} tasks × {repeats} repeats give a lower limit of {:+.0} points; it would have to be above {:+.0}",
                         best * 100.0,
-                        -margin * 100.0
+                        -*margin * 100.0
                     ),
                 ),
-                None => entry(None, -margin, "one task shows nothing about other tasks".to_owned()),
+                None => entry(None, -*margin, "one task shows nothing about other tasks".to_owned()),
             }
         }
         Margin::RatioAtMost { limit } => match gate.scope {
             GateScope::TasksLikeThese if bounds.t_multiplier.is_none() => {
-                entry(None, limit, "one task shows nothing about other tasks".to_owned())
+                entry(None, *limit, "one task shows nothing about other tasks".to_owned())
             }
             GateScope::TasksLikeThese | GateScope::TheseTasks => None,
         },
+        Margin::RateAtLeast { least } => {
+            let bound = match gate.scope {
+                GateScope::TasksLikeThese => bounds.rate_lower_random,
+                GateScope::TheseTasks => bounds.rate_lower_these,
+            };
+            let best = bound.unwrap_or(0.0);
+            let why = format!(
+                "with every cell found, {tasks} tasks × {repeats} repeats give a lower limit of {:.0} %; it would have to reach {:.0} %",
+                best * 100.0,
+                least * 100.0
+            );
+            if best >= *least { None } else { entry(bound, *least, why) }
+        }
+        Margin::NeverAbove { .. } | Margin::AnyBetter { .. } => None,
     }
 }
 
@@ -127,6 +141,7 @@ mod tests {
             margin: Margin::NonInferior { margin },
             contrasts: Vec::new(),
             scope,
+            track: None,
         }
     }
 

@@ -112,6 +112,8 @@ pub(crate) struct Protocol {
     pub(crate) tokenizer: TokenizerIdentity,
     pub(crate) isolation_level: IsolationLevel,
     pub(crate) kernel: Option<String>,
+    /// Why the rules were not written before the data, in words.
+    pub(crate) exploratory: Option<String>,
     natures: BTreeMap<String, NatureEntry>,
 }
 
@@ -154,6 +156,7 @@ impl Protocol {
             tokenizer: field(lock, "tokenizer")?,
             isolation_level: isolation.level,
             kernel: field(lock, "kernel")?,
+            exploratory: field(lock, "exploratory")?,
             natures: field(lock, "metrics")?,
         };
         protocol.check_names()?;
@@ -199,7 +202,8 @@ impl Protocol {
     /// Has the metric no meaning in this run? Under an oracle that plays perfectly nothing fails by the model's doing and
     /// nobody waits for a model.
     pub(crate) fn not_applicable(&self, metric: Metric) -> bool {
-        let about_the_model = metric == Metric::PassRate || metric == Metric::WallMs;
+        let about_the_model =
+            matches!(metric, Metric::PassRate | Metric::WallMs | Metric::DiscoveryRate | Metric::HumanSteps);
         about_the_model && self.is_deterministic() && self.imperfect_arms().is_empty()
     }
 
@@ -221,10 +225,18 @@ impl Protocol {
 
 fn check_rule(gate: &GateRule) -> Result<(), AnalysisError> {
     let by_difference = gate.metric == Metric::PassRate;
-    let remedy = match gate.margin {
+    let remedy = match &gate.margin {
         Margin::RatioAtMost { .. } if by_difference => "a non-inferiority margin",
+        Margin::RatioAtMost { .. } if gate.metric.is_rate() => "a least rate",
         Margin::NonInferior { .. } if !by_difference => "a ratio limit",
-        Margin::RatioAtMost { .. } | Margin::NonInferior { .. } => return Ok(()),
+        Margin::RateAtLeast { .. } if !gate.metric.is_rate() => "a ratio limit",
+        Margin::NeverAbove { .. } if gate.metric.nature().unit != "count" => "a ratio limit or a margin",
+        Margin::AnyBetter { outcomes } if outcomes.is_empty() => "at least one outcome",
+        Margin::RatioAtMost { .. }
+        | Margin::NonInferior { .. }
+        | Margin::RateAtLeast { .. }
+        | Margin::NeverAbove { .. }
+        | Margin::AnyBetter { .. } => return Ok(()),
     };
     Err(AnalysisError::RuleOfMetric { gate: gate.id.to_string(), metric: gate.metric, remedy })
 }
@@ -242,5 +254,8 @@ fn follows_from_requests(metric: Metric) -> bool {
             | Metric::NestedToolCalls
             | Metric::ToolErrors
             | Metric::Loads
+            | Metric::UnneededLoads
+            | Metric::LateLoads
+            | Metric::LifecycleViolations
     )
 }

@@ -27,6 +27,10 @@ pub(crate) fn scope(
 }
 
 fn upstream_sentence(protocol: &Protocol) -> String {
+    if protocol.upstream == crate::selection::IMPORTED {
+        return "Outcomes were imported: who answered, behind which walls, in which order and counted by whom is their source's affair; nothing of it was checked here."
+            .to_owned();
+    }
     if protocol.is_deterministic() {
         return "The oracle played every task's reference plan through the tools that each request offered: this shows the cost that a surface forces under ideal play, and nothing about whether a model would choose its tools, find them, or solve the task."
             .to_owned();
@@ -118,6 +122,12 @@ pub(crate) fn warnings(
         }
     }
     for contrast in contrasts {
+        if contrast.pairs.duplicates > 0 {
+            warnings.push(format!(
+                "{}: {} pairs repeat an earlier one of their task word for word and count once; a cache answered, or the temperature is 0",
+                contrast.name, contrast.pairs.duplicates
+            ));
+        }
         for (metric, comparison) in &contrast.metrics {
             if comparison.reproducible == Some(false) {
                 warnings.push(format!(

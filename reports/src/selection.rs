@@ -6,12 +6,28 @@
 //! [`Ending::disposition`](bench_core::Ending::disposition) alone. A block counts when every arm's cell has an outcome;
 //! else the whole block leaves every metric.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bench_core::{Counting, IsolationLevel, TaskId, Track};
 use bench_record::CellRecord;
 
 use crate::protocol::{AnalysisError, Protocol};
+
+/// The upstream of records that were imported: their walls are the source's affair.
+pub(crate) const IMPORTED: &str = "imported";
+
+/// The different providers that answered, by their own fingerprint and per model asked for. A cell without a fingerprint
+/// says nothing about it.
+fn providers<'r>(records: impl Iterator<Item = &'r CellRecord>) -> BTreeSet<(Vec<&'r str>, &'r str)> {
+    let known = |record: &'r CellRecord| {
+        let asked = record.upstream.models_asked.iter().map(String::as_str).collect();
+        record.upstream.fingerprint.as_deref().map(|print| (asked, print))
+    };
+    let all: BTreeSet<_> = records.filter_map(known).collect();
+    let repeated =
+        |(asked, _): &(Vec<&str>, &str)| all.iter().filter(|(other, _)| other == asked).count() > 1;
+    if all.iter().any(repeated) { all } else { all.into_iter().take(1).collect() }
+}
 
 /// What a settled cell brings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,12 +72,14 @@ pub(crate) struct Selection<'a> {
     pub(crate) superseded: Vec<&'a CellRecord>,
     /// Attempts that were stopped with the harness.
     pub(crate) interrupted: Vec<&'a CellRecord>,
+    /// Different providers (fingerprint and answering models) among the cells of valid blocks.
+    pub(crate) providers: usize,
 }
 
 impl CellOutcome {
     /// What a record brings.
     pub(crate) fn of(record: &CellRecord) -> Self {
-        if record.isolation.level == IsolationLevel::L0 {
+        if record.isolation.level == IsolationLevel::L0 && record.upstream.kind != IMPORTED {
             return Self::Missing("no_isolation");
         }
         match record.ending.disposition().counting {
@@ -100,6 +118,8 @@ impl<'a> Block<'a> {
             BlockState::Invalid(reason)
         } else if outcomes.len() < self.cells.len() {
             BlockState::Pending
+        } else if providers(self.records()).len() > 1 {
+            BlockState::Invalid("provider_changed")
         } else if outcomes.contains(&CellOutcome::Outside) {
             BlockState::Outside
         } else {
@@ -113,12 +133,13 @@ impl<'a> Selection<'a> {
     /// Sorts the journal. Errors name a cell that the lock does not plan.
     pub(crate) fn of(protocol: &'a Protocol, records: &'a [CellRecord]) -> Result<Self, AnalysisError> {
         let mut counting: BTreeMap<(&TaskId, u32, usize), &CellRecord> = BTreeMap::new();
+        let planned_tasks: BTreeSet<&TaskId> = protocol.tasks.iter().collect();
         let (mut superseded, mut interrupted) = (Vec::new(), Vec::new());
         for record in records {
             let foreign = || AnalysisError::ForeignCell { cell: record.cell_id() };
             let arm = protocol.arm_index(&record.arm).ok_or_else(foreign)?;
             let planned =
-                protocol.tasks.contains(&record.task) && (1..=protocol.repeats).contains(&record.repeat);
+                planned_tasks.contains(&record.task) && (1..=protocol.repeats).contains(&record.repeat);
             if !planned {
                 return Err(foreign());
             }
@@ -141,8 +162,10 @@ impl<'a> Selection<'a> {
                 let cells = arms.clone().map(|arm| counting.get(&(task, repeat, arm)).copied()).collect();
                 Block { task, repeat, cells, state: BlockState::Pending }.judged()
             })
-            .collect();
-        Ok(Self { blocks, superseded, interrupted })
+            .collect::<Vec<Block<'_>>>();
+        let valid = blocks.iter().filter(|block| block.state == BlockState::Valid);
+        let providers = providers(valid.flat_map(Block::records)).len();
+        Ok(Self { blocks, superseded, interrupted, providers })
     }
 
     /// Records that count for their cells, in the order of the blocks.

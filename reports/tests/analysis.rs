@@ -536,6 +536,7 @@ fn a_lock_as_written_is_read() {
             margin: Margin::RatioAtMost { limit: 1.25 },
             contrasts: vec![contrast],
             scope: GateScope::TheseTasks,
+            track: None,
         }],
         metrics: Metric::ALL.into_iter().map(|m| (m.key().to_owned(), m.nature())).collect(),
         exclusion_rules: Vec::new(),

@@ -10,6 +10,7 @@ mod complaints;
 mod default_run;
 mod front_door;
 mod hidden;
+mod imports;
 mod order;
 mod provider;
 mod real_agents;

@@ -117,3 +117,17 @@ fn a_turn_budget_ends_a_cell_and_its_costs_are_censored() {
     assert!(records.iter().all(|r| r["metrics"]["turns"] == 3));
     assert!(records[0]["censored"].as_array().unwrap().iter().any(|m| m == "turns"));
 }
+
+#[test]
+fn a_smoke_run_of_the_real_binary_never_passes() {
+    let text = experiment(
+        "oracle-profile = { kind = \"invents-tools\", rate = 0.0 }",
+        "metric = \"first_request_tokens\"\nlimit = 1.25",
+        "gate",
+    )
+    .replace("seed = 11", "seed = 11\nstage = \"smoke\"");
+    let Some((_, analysis)) = decided("a_smoke_run_of_the_real_binary_never_passes", &text, 3) else {
+        return;
+    };
+    assert_eq!(analysis["contrasts"][0]["gates"][0]["reasons"][0], "smoke_stage");
+}

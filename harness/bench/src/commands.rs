@@ -1,9 +1,14 @@
 //! One module a command; each reads like what it does.
 
+pub(crate) mod calibrate;
+pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod host;
+pub(crate) mod gate;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod plan;
+pub(crate) mod power;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod show;

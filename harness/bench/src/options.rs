@@ -34,8 +34,22 @@ pub(crate) enum Command {
     Surface(SurfaceOptions),
     /// Everything again from the journal alone.
     Report(ReportOptions),
-    /// The same, exit by verdict.
+    /// The same, exit by verdict; or the same arm now against then.
+    #[command(
+        after_help = "Examples:\n  bench gate                                  the newest run below runs/\n  bench gate runs/NEW --against runs/OLD      same arms over time\n  bench gate runs/NEW --against base.json     exit code 3 while the baseline is collecting\n  bench gate runs/NEW --against base.json --add   judge, then append this run to it"
+    )]
     Gate(GateOptions),
+    /// Two runs beside each other: per arm, and per contrast.
+    Compare(CompareOptions),
+    /// Outcomes from elsewhere (CSV files, Harbor job folders) as a run directory.
+    #[command(
+        after_help = "Examples:\n  bench import examples/import/seed-9-against-2.csv --control bare -o runs/seed\n  bench import job-a job-b --control job-a   two Harbor job folders, one arm each"
+    )]
+    Import(ImportOptions),
+    /// What a design can show: chance to pass, tasks needed, smallest detectable difference.
+    Power(PowerOptions),
+    /// Realised error rates of a run's own rules, by swapping labels within its blocks.
+    Calibrate(CalibrateOptions),
     /// One run or one cell, readable in the terminal.
     #[command(
         after_help = "Examples:\n  bench show runs/X\n  bench show runs/X fix-report/r01/bare\n  bench show runs/X fix-report/r01/bare --why\n  bench show runs/X fix-report/r01/bare --request 1 --raw"
@@ -171,11 +185,127 @@ pub(crate) struct ReportOptions {
     pub(crate) json: bool,
 }
 
+/// Options of `bench compare`.
+#[derive(Debug, Args)]
+pub(crate) struct CompareOptions {
+    /// The older run.
+    pub(crate) then: PathBuf,
+    /// The newer run.
+    pub(crate) now: PathBuf,
+}
+
+/// Options of `bench import`.
+#[derive(Debug, Args)]
+pub(crate) struct ImportOptions {
+    /// CSV files or Harbor job folders.
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The arm that the others are compared with [default: the first that appears].
+    #[arg(long, value_name = "ARM")]
+    pub(crate) control: Option<String>,
+    /// Tolerated loss of the pass rate as a fraction.
+    #[arg(long, default_value_t = 0.10, value_parser = fraction)]
+    pub(crate) margin: f64,
+    /// Largest tolerated ratio of every cost that each cell knows.
+    #[arg(long, default_value_t = 1.25, value_parser = positive)]
+    pub(crate) limit: f64,
+    /// To which tasks the verdict generalises.
+    #[arg(long, value_enum, default_value = "tasks-like-these")]
+    pub(crate) scope: Scope,
+    /// Run directory [default: runs/import-NAME-UTC].
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// To which tasks a verdict generalises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Scope {
+    /// Tasks like those that were run.
+    TasksLikeThese,
+    /// Exactly these.
+    TheseTasks,
+}
+
+impl Scope {
+    /// The word in a lock.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::TasksLikeThese => "tasks-like-these",
+            Self::TheseTasks => "these-tasks",
+        }
+    }
+}
+
+fn fraction(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
+        Ok(_) | Err(_) => Err("write a fraction above 0 and below 1, for example 0.10".to_owned()),
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
+        Ok(_) | Err(_) => Err("write a number above 0".to_owned()),
+    }
+}
+
+/// Options of `bench power`.
+#[derive(Debug, Args)]
+pub(crate) struct PowerOptions {
+    /// Take the spread from this run instead of `--sd`.
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run: Option<PathBuf>,
+    /// Tasks (clusters) of the design.
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(2..=2000))]
+    pub(crate) tasks: u64,
+    /// Standard deviation of a task's mean log ratio.
+    #[arg(long, default_value_t = 0.25, value_parser = positive)]
+    pub(crate) sd: f64,
+    /// Ratio limit.
+    #[arg(long, default_value_t = 1.25, value_parser = positive)]
+    pub(crate) limit: f64,
+    /// Non-inferiority margin.
+    #[arg(long, default_value_t = 0.10, value_parser = fraction)]
+    pub(crate) margin: f64,
+    /// Share of pairs that differ in outcome.
+    #[arg(long, default_value_t = 0.20, value_parser = fraction)]
+    pub(crate) discordant: f64,
+    /// One-sided error per gate.
+    #[arg(long, default_value_t = 0.05, value_parser = fraction)]
+    pub(crate) alpha: f64,
+    /// For other programs.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `bench calibrate`.
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateOptions {
+    /// Run directory [default: the newest below runs/].
+    pub(crate) run: Option<PathBuf>,
+    /// Random relabellings.
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) draws: u32,
+    /// For other programs.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Options of `bench gate`.
 #[derive(Debug, Args)]
 pub(crate) struct GateOptions {
     /// Run directory [default: the newest below runs/].
     pub(crate) run: Option<PathBuf>,
+    /// Judge the same arms against an older run, or against a baseline file that several runs were added to.
+    #[arg(long, value_name = "RUN|FILE.json")]
+    pub(crate) against: Option<PathBuf>,
+    /// Append this run to the baseline file after judging it.
+    #[arg(long, requires = "against")]
+    pub(crate) add: bool,
+    /// Runs that a baseline file needs before it judges anything.
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "against")]
+    pub(crate) baseline_runs: usize,
     /// What an INCONCLUSIVE ends in.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) inconclusive_as: Option<InconclusiveAs>,

@@ -22,6 +22,9 @@ pub struct ExperimentFile {
     /// Blocks per task: how often each task is done by every arm. An even number balances the order within each task.
     #[schemars(with = "Option<u32>", range(min = 1, max = 9999), extend("default" = 2))]
     pub repeats: Option<Spanned<u32>>,
+    /// What the run is for: `smoke` may FAIL, never PASS, and is never pooled with another; `confirm` decides.
+    #[schemars(with = "Option<String>", extend("enum" = ["smoke", "confirm"], "default" = "confirm"))]
+    pub stage: Option<Spanned<String>>,
     /// The suite whose tasks are done.
     #[schemars(with = "Option<String>", extend("default" = "default"))]
     pub suite: Option<Spanned<String>>,
@@ -213,6 +216,14 @@ pub struct RulesFile {
     /// How often a block is done again when one of its cells failed for a reason that was not the agent's.
     #[schemars(with = "Option<u32>", range(min = 0, max = 9), extend("default" = 1))]
     pub max_reruns_per_block: Option<Spanned<u32>>,
+    /// Least standard deviation of a task's log ratio, taken from an A/A run: stands in where a metric that is not
+    /// deterministic shows no spread at all. Left out: such a gate stays inconclusive.
+    #[schemars(with = "Option<f64>", extend("exclusiveMinimum" = 0.0))]
+    pub sd_floor: Option<Spanned<f64>>,
+    /// What is claimed when several candidates are gated: `all` must hold, any one by `holm`, or one after another in the
+    /// order of the file (`fixed-sequence`).
+    #[schemars(with = "Option<String>", extend("enum" = ["all", "holm", "fixed-sequence"], "default" = "all"))]
+    pub candidates: Option<Spanned<String>>,
 }
 
 /// An arm: agent, surface, model and settings.
@@ -349,6 +360,20 @@ pub struct GateFile {
     /// Largest tolerated loss of `pass_rate` as a fraction: 0.10 is ten points.
     #[schemars(with = "Option<f64>", extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
     pub margin: Option<Spanned<f64>>,
+    /// For `discovery_rate` (and other shares of cells): the least rate of the candidate, proven by an exact one-sided
+    /// bound, for example 0.95.
+    #[schemars(with = "Option<f64>", extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
+    pub at_least: Option<Spanned<f64>>,
+    /// For counts: no valid cell of the candidate may show more than this, for example 0.
+    #[schemars(with = "Option<f64>", range(min = 0.0))]
+    pub at_most: Option<Spanned<f64>>,
+    /// The pre-registered primary outcomes of which at least one must be better than the control's (Holm over them). The
+    /// gate's `metric` is one of them.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub any_better: Option<Spanned<Vec<Spanned<String>>>>,
+    /// Only tasks of this track. Left out: all tasks.
+    #[schemars(with = "Option<String>", extend("enum" = ["default", "orchestration"]))]
+    pub track: Option<Spanned<String>>,
     /// The contrasts it hangs on. Left out: all whose role is `gate` or `negative-control`.
     #[schemars(with = "Option<Vec<String>>")]
     pub contrasts: Option<Spanned<Vec<Spanned<String>>>>,

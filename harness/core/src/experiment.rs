@@ -71,6 +71,18 @@ pub struct Rules {
     /// What an attempt on something outside the cell does to it.
     #[serde(default, skip_serializing_if = "OnOutsideAccess::is_default")]
     pub on_outside_access: OnOutsideAccess,
+    /// What the run is for.
+    #[serde(default)]
+    pub stage: Stage,
+    /// Least standard deviation of a cluster's log ratio, from an A/A run; stands in where a stochastic metric shows none.
+    #[serde(default)]
+    pub sd_floor: Option<f64>,
+    /// How often the numbers are looked at for a PASS: once, at the planned end.
+    #[serde(default = "one_look")]
+    pub looks: u32,
+    /// What is claimed when several candidates are gated.
+    #[serde(default)]
+    pub candidates: Candidates,
 }
 
 /// What an attempt on something outside the cell does to it. It is a metric of its arm either way.
@@ -90,6 +102,34 @@ impl OnOutsideAccess {
     }
 }
 
+fn one_look() -> u32 {
+    1
+}
+
+/// What a run is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// To see that the harness works and that nothing is grossly wrong: may FAIL, never PASS, and is never pooled.
+    Smoke,
+    /// To decide.
+    #[default]
+    Confirm,
+}
+
+/// What is claimed when several candidates are gated in one run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Candidates {
+    /// Every one must hold: no correction.
+    #[default]
+    All,
+    /// Any one may be claimed: Holm over the candidates.
+    Holm,
+    /// In the order of the file, until the first that does not pass.
+    FixedSequence,
+}
+
 impl Default for Rules {
     fn default() -> Self {
         Self {
@@ -98,6 +138,10 @@ impl Default for Rules {
             par: 2.0,
             max_reruns_per_block: 1,
             on_outside_access: OnOutsideAccess::Invalid,
+            stage: Stage::Confirm,
+            sd_floor: None,
+            looks: 1,
+            candidates: Candidates::All,
         }
     }
 }

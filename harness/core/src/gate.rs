@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{ContrastId, GateId};
 use crate::metric::Metric;
+use crate::task::Track;
 
 /// A pre-registered rule on one metric of one or more contrasts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,10 +19,13 @@ pub struct GateRule {
     pub contrasts: Vec<ContrastId>,
     /// To which tasks its verdict generalises.
     pub scope: GateScope,
+    /// Only tasks of this track; none = all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub track: Option<Track>,
 }
 
 /// The loss that a gate tolerates.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "rule", rename_all = "kebab-case")]
 pub enum Margin {
     /// candidate / control at most this.
@@ -33,6 +37,21 @@ pub enum Margin {
     NonInferior {
         /// The tolerated loss as a fraction.
         margin: f64,
+    },
+    /// The candidate's rate at least this, by an exact one-sided bound.
+    RateAtLeast {
+        /// The threshold, e.g. 0.95.
+        least: f64,
+    },
+    /// No valid candidate cell above this; a statement about the cells that were run.
+    NeverAbove {
+        /// The largest count that a cell may show, usually 0.
+        most: f64,
+    },
+    /// At least one of these outcomes is better than the control's, Holm over them.
+    AnyBetter {
+        /// The pre-registered primary outcomes.
+        outcomes: Vec<Metric>,
     },
 }
 

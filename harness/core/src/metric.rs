@@ -64,6 +64,14 @@ pub enum Metric {
     WallMs,
     /// Cost by the experiment's price card.
     CostUsd,
+    /// Share of cells of the orchestration track that loaded something before their last turn; a cut-off cell did not.
+    DiscoveryRate,
+    /// Loads of which no tool was called.
+    UnneededLoads,
+    /// Loads whose tools were not offered in the turn right after a call.
+    LateLoads,
+    /// Tools called before they were offered, and changes of the surface that no load explains.
+    LifecycleViolations,
 }
 
 /// Which way is better.
@@ -91,7 +99,7 @@ pub struct MetricNature {
 
 impl Metric {
     /// Every metric, in the order of reports.
-    pub const ALL: [Metric; 29] = [
+    pub const ALL: [Metric; 33] = [
         Metric::PassRate,
         Metric::FirstRequestTokens,
         Metric::InputTokens,
@@ -121,6 +129,10 @@ impl Metric {
         Metric::HumanSteps,
         Metric::WallMs,
         Metric::CostUsd,
+        Metric::DiscoveryRate,
+        Metric::UnneededLoads,
+        Metric::LateLoads,
+        Metric::LifecycleViolations,
     ];
 
     /// The key in files and output.
@@ -155,6 +167,10 @@ impl Metric {
             Self::HumanSteps => "human_steps",
             Self::WallMs => "wall_ms",
             Self::CostUsd => "cost_usd",
+            Self::DiscoveryRate => "discovery_rate",
+            Self::UnneededLoads => "unneeded_loads",
+            Self::LateLoads => "late_loads",
+            Self::LifecycleViolations => "lifecycle_violations",
         }
     }
 
@@ -163,10 +179,15 @@ impl Metric {
         Self::ALL.into_iter().find(|metric| metric.key() == key)
     }
 
+    /// A share of cells, compared by difference or with a threshold, never by ratio.
+    pub fn is_rate(self) -> bool {
+        self.nature().direction == Direction::Higher
+    }
+
     /// Unit, direction and nature.
     pub fn nature(self) -> MetricNature {
         let (unit, direction, deterministic, censorable) = match self {
-            Self::PassRate => ("fraction", Direction::Higher, false, false),
+            Self::PassRate | Self::DiscoveryRate => ("fraction", Direction::Higher, false, false),
             Self::FirstRequestTokens => ("tokens", Direction::Lower, true, false),
             Self::InputTokens
             | Self::CachedInputTokens
@@ -188,6 +209,9 @@ impl Metric {
             | Self::NeverDiscovered
             | Self::LoadsInVain
             | Self::RepeatedCalls
+            | Self::UnneededLoads
+            | Self::LateLoads
+            | Self::LifecycleViolations
             | Self::HumanSteps => ("count", Direction::Lower, false, true),
             // Ratios of what was reached until the end: a cut takes from both sides.
             Self::CallsPerTurn | Self::ConcurrentShare => ("ratio", Direction::Higher, false, false),

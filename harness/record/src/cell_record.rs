@@ -266,7 +266,38 @@ impl CellRecord {
             Metric::HumanSteps => count(m.human_steps),
             Metric::WallMs => m.wall_ms,
             Metric::CostUsd => m.cost_usd,
+            Metric::DiscoveryRate => self.discovered().map(|found| if found { 1.0 } else { 0.0 }),
+            Metric::UnneededLoads => {
+                m.loads.map(|_| self.loads.iter().filter(|load| !load.needed).count() as f64)
+            }
+            Metric::LateLoads => m.loads.map(|_| self.late_loads() as f64),
+            Metric::LifecycleViolations => count(self.lifecycle_violations()),
         }
+    }
+
+    /// Did a cell of the orchestration track load something before its last turn? A cell that was cut off did not; `None`
+    /// on other tracks and where loads are unknown.
+    fn discovered(&self) -> Option<bool> {
+        if self.track != Track::Orchestration {
+            return None;
+        }
+        self.metrics.loads?;
+        Some(!self.ending.disposition().censored && self.loads.iter().any(|load| load.needed))
+    }
+
+    /// Loads that no call of the turn before explains: the tools came late, or on their own.
+    fn late_loads(&self) -> usize {
+        let called = |turn: u32| self.turns_series.iter().any(|t| t.turn == turn && !t.calls.is_empty());
+        self.loads.iter().filter(|load| load.turn < 2 || !called(load.turn - 1)).count()
+    }
+
+    /// Tools called before they were offered, and changes of the surface that no load explains.
+    fn lifecycle_violations(&self) -> Option<u64> {
+        let changes = self.metrics.surface_changes?;
+        let turns: std::collections::BTreeSet<u32> = self.loads.iter().map(|load| load.turn).collect();
+        let early =
+            self.tools.iter().filter(|t| t.first_called_turn.is_some_and(|c| c < t.first_offered_turn));
+        Some(changes.saturating_sub(turns.len() as u64) + early.count() as u64)
     }
 
     /// Did the cell pass, by verdict and disposition together? `None` = there is no outcome.

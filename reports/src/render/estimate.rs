@@ -22,6 +22,9 @@ const NONE: &str = "–";
 
 /// What a gate looked at.
 pub(crate) fn of_gate(contrast: &ContrastSummary, gate: &GateOutcome) -> Estimate {
+    if let Some(estimate) = of_candidate_alone(contrast, gate) {
+        return estimate;
+    }
     let (point, interval) = match (gate.margin, contrast.metrics.get(&gate.metric)) {
         (Some(_), _) => pass_difference(contrast, gate.scope),
         (None, Some(comparison)) => ratio(comparison, gate.scope),
@@ -36,6 +39,28 @@ pub(crate) fn of_gate(contrast: &ContrastSummary, gate: &GateOutcome) -> Estimat
         && contrast.metrics.get(&gate.metric).is_some_and(|comparison| comparison.gmr.is_none());
     let (pairs, tasks) = n_of(contrast, gate.metric);
     Estimate { point, interval, limit, n: format!("{pairs} / {tasks}"), of_means }
+}
+
+/// Rules on the candidate alone, and the one on several outcomes.
+fn of_candidate_alone(contrast: &ContrastSummary, gate: &GateOutcome) -> Option<Estimate> {
+    let n = format!("{} / {}", contrast.pairs.n, contrast.pairs.clusters);
+    let plain = |point: String, interval: String, limit: String| {
+        Some(Estimate { point, interval, limit, n: n.clone(), of_means: false })
+    };
+    if !gate.outcomes.is_empty() {
+        let best = gate.outcomes.iter().map(|test| test.holm_p).fold(1.0, f64::min);
+        return plain(format!("Holm p {}", p_value(best)), NONE.to_owned(), "any better".to_owned());
+    }
+    if let (Some(least), Some(rate)) = (gate.at_least, &gate.rate) {
+        let (lower, upper) = match gate.scope {
+            GateScope::TasksLikeThese => (rate.lower, rate.upper),
+            GateScope::TheseTasks => (rate.these_tasks_lower, rate.these_tasks_upper),
+        };
+        let point = format!("{}/{}", rate.found, rate.n);
+        return plain(point, interval(lower, upper), format!("≥ {least}"));
+    }
+    let most = gate.at_most?;
+    plain(format!("{} cells above", gate.cells.len()), NONE.to_owned(), format!("≤ {most} a cell"))
 }
 
 /// Pairs and tasks of a metric.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use bench_core::{Decision, GateScope, Metric};
 
+use super::detail;
 use super::estimate::{self, grouped, level, p_value};
 use super::table::{Align, Table, escaped};
 use super::words::{
@@ -27,6 +28,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     text.push_str("## Arms\n\nMedians over cells of valid blocks.\n\n");
     text.push_str(&arm_table(analysis).markdown());
     text.push('\n');
+    detail::run_lines(&mut text, analysis);
     never_called_section(&mut text, analysis);
     endings_section(&mut text, analysis);
     scope_section(&mut text, analysis);
@@ -168,7 +170,9 @@ fn contrast_section(text: &mut String, analysis: &Analysis, contrast: &ContrastS
     if let Some(line) = bootstrap_line(contrast) {
         let _ = writeln!(text, "- {line}");
     }
-    let _ = writeln!(text, "- {}\n", mcnemar_sentence(contrast));
+    let _ = writeln!(text, "- {}", mcnemar_sentence(contrast));
+    detail::contrast_lines(text, contrast);
+    text.push('\n');
 }
 
 fn not_gated_section(text: &mut String, analysis: &Analysis) {

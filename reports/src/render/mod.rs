@@ -2,6 +2,7 @@
 //! analysis and nothing else. Every estimate is shown with its interval and n, or not at all; texts that come from
 //! agents or files never reach a terminal with control characters in them.
 
+mod detail;
 mod estimate;
 mod markdown;
 mod summary;

@@ -19,6 +19,17 @@ pub fn reason_in_words(code: &str) -> &str {
         "missing_sensitive" => "blocks without an outcome could turn the decision",
         "unknown_values" => "the value is unknown in some cells",
         "outside_access" => "cells that reached outside their workspace would turn the decision",
+        "no_candidate_claimed" => "no candidate may be claimed after the correction for several",
+        "smoke_stage" => "a smoke run may fail and never passes",
+        "provider_changed" => {
+            "the provider's fingerprint changed in mid-run, so the run is of no one provider"
+        }
+        "below_rate_for_tasks_like_these" => "the rate is below the threshold for tasks like these",
+        "below_rate_on_these_tasks" => "the rate is below the threshold on the tasks that were run",
+        "never_asked" => "no task of the run asks for it",
+        "seen_above" => "a cell shows more than is allowed",
+        "no_benefit_shown" => "no primary outcome is shown to be better",
+        "every_outcome_worse" => "every primary outcome is worse",
         "contended" => "cells ran side by side, so wall time is not the arm's alone",
         "cannot_pass_by_design" => "this design cannot pass it",
         "inferior" => "worse on these tasks, though by less than the margin",

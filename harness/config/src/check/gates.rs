@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use bench_core::source::unknown;
-use bench_core::{ContrastId, ContrastRole, GateId, GateRule, GateScope, Margin, Metric, Upstream};
+use bench_core::{ContrastId, ContrastRole, GateId, GateRule, GateScope, Margin, Metric, Track, Upstream};
 use toml::Spanned;
 
 use super::contrasts::NamedContrast;
@@ -12,6 +12,8 @@ use crate::file::{ExperimentFile, GateFile};
 
 const SCOPES: [(&str, GateScope); 2] =
     [("tasks-like-these", GateScope::TasksLikeThese), ("these-tasks", GateScope::TheseTasks)];
+
+const TRACKS: [(&str, Track); 2] = [("default", Track::Default), ("orchestration", Track::Orchestration)];
 
 /// The gates in the order of the file.
 pub(super) fn check(
@@ -48,9 +50,20 @@ fn gate(
         Some(written) => findings.word("scope", written, &SCOPES),
         None => Some(GateScope::TasksLikeThese),
     };
+    let track = match &file.track {
+        Some(written) => findings.word("track", written, &TRACKS).map(Some),
+        None => Some(None),
+    };
     // A name that is no usable id was reported where the contrast stands.
     let contrasts = contrasts?.into_iter().map(|name| ContrastId::new(name).ok()).collect::<Option<Vec<_>>>();
-    Some(GateRule { id: id?, metric: metric?, margin: margin?, contrasts: contrasts?, scope: scope? })
+    Some(GateRule {
+        id: id?,
+        metric: metric?,
+        margin: margin?,
+        contrasts: contrasts?,
+        scope: scope?,
+        track: track?,
+    })
 }
 
 fn metric(
@@ -69,6 +82,74 @@ fn metric(
 }
 
 fn margin(file: &GateFile, metric: Metric, findings: &mut Findings<'_>) -> Option<Margin> {
+    let others = [
+        file.at_least.as_ref().map(Spanned::span),
+        file.at_most.as_ref().map(Spanned::span),
+        file.any_better.as_ref().map(Spanned::span),
+    ];
+    let usual = file.limit.is_some() || file.margin.is_some();
+    let asked: Vec<_> = others.into_iter().flatten().collect();
+    match asked.as_slice() {
+        [] => ratio_or_difference(file, metric, findings),
+        [_] if !usual => other_rule(file, metric, findings),
+        [span, ..] => {
+            let message = "a gate has one rule: keep one of limit, margin, at-least, at-most and any-better";
+            findings.wrong(span.clone(), message);
+            None
+        }
+    }
+}
+
+/// The rules on the candidate alone, and the one on several outcomes.
+fn other_rule(file: &GateFile, metric: Metric, findings: &mut Findings<'_>) -> Option<Margin> {
+    if let Some(least) = &file.at_least {
+        if !metric.is_rate() {
+            let message =
+                format!("`{metric}` is no share of cells: `at-least` is for pass_rate and discovery_rate");
+            findings.wrong(least.span(), message);
+            return None;
+        }
+        return findings
+            .number(least, "a rate above 0 and below 1, for example 0.95", |n| n > 0.0 && n < 1.0)
+            .map(|least| Margin::RateAtLeast { least });
+    }
+    if let Some(most) = &file.at_most {
+        if metric.nature().unit != "count" {
+            let message = format!(
+                "`{metric}` is no count: `at-most` is for counts such as unneeded_loads; write `limit`"
+            );
+            findings.wrong(most.span(), message);
+            return None;
+        }
+        return findings
+            .number(most, "a count of at least 0", |n| n >= 0.0)
+            .map(|most| Margin::NeverAbove { most });
+    }
+    let words: Vec<(&str, Metric)> = Metric::ALL.iter().map(|metric| (metric.key(), *metric)).collect();
+    let list = file.any_better.as_ref()?;
+    let mut outcomes = Vec::new();
+    for written in list.get_ref() {
+        let outcome = findings.word("metric", written, &words)?;
+        if outcomes.contains(&outcome) {
+            findings.wrong(written.span(), format!("`{outcome}` is named twice: remove one"));
+            return None;
+        }
+        outcomes.push(outcome);
+    }
+    if !outcomes.contains(&metric) {
+        findings
+            .wrong(list.span(), format!("the gate's metric `{metric}` is not among its outcomes: add it"));
+        return None;
+    }
+    Some(Margin::AnyBetter { outcomes })
+}
+
+fn ratio_or_difference(file: &GateFile, metric: Metric, findings: &mut Findings<'_>) -> Option<Margin> {
+    if metric == Metric::DiscoveryRate {
+        let message = "`discovery_rate` is judged against a threshold: add for example at-least = 0.95";
+        findings.wrong(file.metric.span(), message);
+        return None;
+    }
     let takes_margin = metric == Metric::PassRate;
     match (&file.limit, &file.margin) {
         (Some(_), Some(margin)) => {

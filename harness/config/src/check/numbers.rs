@@ -1,6 +1,6 @@
 //! Repeats, limits, the numbers of the rules, model settings.
 
-use bench_core::experiment::Rules;
+use bench_core::experiment::{Candidates, Rules, Stage};
 use bench_core::{Arm, Limits, ModelSettings, Price, PriceCard, RunLimits};
 use toml::Spanned;
 
@@ -131,9 +131,22 @@ pub(super) fn cap<T: Copy + Default + PartialEq>(
     Some(Some(*written.get_ref()))
 }
 
+const STAGES: [(&str, Stage); 2] = [("smoke", Stage::Smoke), ("confirm", Stage::Confirm)];
+
+const CANDIDATES: [(&str, Candidates); 3] =
+    [("all", Candidates::All), ("holm", Candidates::Holm), ("fixed-sequence", Candidates::FixedSequence)];
+
 /// Numbers of the decision rules.
-pub(super) fn rules(file: Option<&RulesFile>, findings: &mut Findings<'_>) -> Option<Rules> {
-    let default = Rules::default();
+pub(super) fn rules(
+    stage: Option<&Spanned<String>>,
+    file: Option<&RulesFile>,
+    findings: &mut Findings<'_>,
+) -> Option<Rules> {
+    let stage = match stage {
+        Some(written) => findings.word("stage", written, &STAGES)?,
+        None => Stage::Confirm,
+    };
+    let default = Rules { stage, ..Rules::default() };
     let Some(file) = file else { return Some(default) };
     let mut number = |written: &Option<Spanned<f64>>, otherwise, range, inside: fn(f64) -> bool| match written
     {
@@ -146,6 +159,14 @@ pub(super) fn rules(file: Option<&RulesFile>, findings: &mut Findings<'_>) -> Op
             (0.0..=1.0).contains(&n)
         });
     let par = number(&file.par, default.par, "a factor of at least 1", |n| n >= 1.0);
+    let sd_floor = match &file.sd_floor {
+        Some(written) => findings.number(written, "a standard deviation above 0", |n| n > 0.0).map(Some),
+        None => Some(None),
+    };
+    let candidates = match &file.candidates {
+        Some(written) => findings.word("way to claim", written, &CANDIDATES),
+        None => Some(default.candidates),
+    };
     let max_reruns_per_block = reruns(file, default.max_reruns_per_block, findings);
     Some(Rules {
         alpha: alpha?,
@@ -153,6 +174,10 @@ pub(super) fn rules(file: Option<&RulesFile>, findings: &mut Findings<'_>) -> Op
         par: par?,
         max_reruns_per_block: max_reruns_per_block?,
         on_outside_access: default.on_outside_access,
+        stage,
+        sd_floor: sd_floor?,
+        looks: default.looks,
+        candidates: candidates?,
     })
 }
 
