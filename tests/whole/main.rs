@@ -6,6 +6,7 @@
 
 mod bad_input;
 mod default_run;
+mod discovery;
 mod front_door;
 mod hidden;
 mod order;
