@@ -171,10 +171,14 @@ impl Catalog {
         };
         match &adapter.surfaces {
             SurfacesFile::Word(_) => {
-                let found = self.surfaces.get(&arm.surface).cloned();
-                found
-                    .map(|surface| (Some(surface), VariantFile::named(&arm.surface)))
-                    .ok_or_else(|| unknown(joined(self.surfaces.keys())))
+                let named = |id: &SurfaceId| {
+                    self.surfaces.get(id).ok_or_else(|| unknown(joined(self.surfaces.keys())))
+                };
+                let mut surface = named(&arm.surface)?.clone();
+                for (factor, from) in &arm.factors {
+                    surface = surface.with(*factor, named(from)?);
+                }
+                Ok((Some(surface), VariantFile::named(&arm.surface)))
             }
             SurfacesFile::Variants(variants) => {
                 let found = variants.iter().find(|variant| variant.name == arm.surface);

@@ -118,6 +118,16 @@ fn what_each_version_of_a_surface_says_is_pinned() {
 }
 
 #[test]
+fn factors_are_taken_from_the_surfaces_that_are_named() {
+    let mut arm = arm("reference", "gateway");
+    arm.factors.insert(bench_core::SurfaceFactor::Discovery, SurfaceId::new("search-tail").unwrap());
+    let made = catalog().resolve(&arm).unwrap().surface.unwrap();
+    let base = catalog().resolve(&self::arm("reference", "gateway")).unwrap().surface.unwrap();
+    assert_eq!(made.discovery, bench_core::Discovery::SearchAppend);
+    assert_eq!((made.tools, made.scheduling), (base.tools, base.scheduling));
+}
+
+#[test]
 fn lexicons_belong_to_their_agents() {
     let reference = catalog().resolve(&arm("reference", "gateway")).unwrap();
     assert_eq!(reference.lexicon.name, "reference");

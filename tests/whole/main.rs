@@ -8,6 +8,7 @@ mod adversarial;
 mod bad_input;
 mod complaints;
 mod default_run;
+mod discovery;
 mod front_door;
 mod hidden;
 mod imports;

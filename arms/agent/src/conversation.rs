@@ -42,7 +42,7 @@ pub(crate) fn hold(start: &Start) -> Result<String, ConversationError> {
         .enable_io()
         .build()
         .map_err(ConversationError::Runtime)?;
-    runtime.block_on(Conversation::begin(start, &door)?.to_its_end())
+    runtime.block_on(Conversation::begin(start, &door)?.hold_to_the_end())
 }
 
 struct Conversation<'a> {
@@ -90,7 +90,7 @@ impl<'a> Conversation<'a> {
         })
     }
 
-    async fn to_its_end(mut self) -> Result<String, ConversationError> {
+    async fn hold_to_the_end(mut self) -> Result<String, ConversationError> {
         loop {
             self.turn += 1;
             self.plan();
@@ -212,7 +212,7 @@ impl<'a> Conversation<'a> {
             let job = job(&mut self.offer, call, self.mark.is_some());
             jobs.push(match job {
                 Job::Ask(question) => Job::Done(self.door.ask_person(&question).await),
-                other => other,
+                other @ (Job::Done(_) | Job::Loaded(_) | Job::Run { .. } | Job::Turn(_)) => other,
             });
         }
         for job in &jobs {

@@ -227,7 +227,8 @@ fn tool_names_of(body: &Value) -> Vec<&str> {
 #[test]
 fn the_contract_of_every_mechanism() {
     let rg = json!({"pattern": "two"});
-    let table: [(&str, Vec<(&str, Value)>, (&str, Value), usize); 7] = [
+    type Row = (&'static str, Vec<(&'static str, Value)>, (&'static str, Value), usize);
+    let table: [Row; 7] = [
         // mechanism, calls before first use, first use, tools that join the tail
         ("entries", vec![], ("rg", rg.clone()), 0),
         ("gateway", vec![("capabilities", json!({"groups": ["search"]}))], ("rg", rg.clone()), 2),
