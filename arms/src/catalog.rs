@@ -15,14 +15,23 @@ macro_rules! files {
     ($($path:literal),* $(,)?) => { [$(($path, include_str!(concat!("../", $path)))),*] };
 }
 
-const SURFACES: [(&str, &str); 4] = files![
+const SURFACES: [(&str, &str); 11] = files![
     "catalog/surfaces/bare.toml",
     "catalog/surfaces/loaded.toml",
     "catalog/surfaces/gateway.toml",
     "catalog/surfaces/entries.toml",
+    "catalog/surfaces/explicit.toml",
+    "catalog/surfaces/all.toml",
+    "catalog/surfaces/headless.toml",
+    "catalog/surfaces/search-tail.toml",
+    "catalog/surfaces/search-result.toml",
+    "catalog/surfaces/devices.toml",
+    "catalog/surfaces/native.toml",
 ];
-const ADAPTERS: [(&str, &str); 5] = files![
+const ADAPTERS: [(&str, &str); 7] = files![
     "catalog/agents/reference.toml",
+    "catalog/agents/reference-responses.toml",
+    "catalog/agents/reference-messages.toml",
     "catalog/agents/pi.toml",
     "catalog/agents/codex.toml",
     "catalog/agents/claude.toml",

@@ -28,7 +28,8 @@ const NAMES: [&str; 12] = [
 struct LexiconFile {
     name: String,
     error_prefixes: Vec<String>,
-    discovery: Option<DiscoveryFile>,
+    #[serde(default)]
+    discovery: Vec<DiscoveryFile>,
     rules: Vec<RuleFile>,
     #[serde(default)]
     bridges: Vec<BridgeRule>,
@@ -62,12 +63,12 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Lexicon, CatalogError> {
     for rule in &read.rules {
         check_placeholders(&rule.arguments, &NAMES).map_err(inconsistent)?;
     }
-    if let Some(discovery) = &read.discovery {
-        check_placeholders(&discovery.load_arguments, &["group"]).map_err(inconsistent)?;
+    for discovery in &read.discovery {
+        check_placeholders(&discovery.load_arguments, &["group", "tool"]).map_err(inconsistent)?;
     }
-    if let Some(bridge) =
-        read.bridges.iter().find(|b| !b.code.contains("{tool}") || !b.code.contains("{arguments}"))
-    {
+    let names_tool =
+        |b: &BridgeRule| b.code.contains("{tool}") || b.with.values().any(|value| value.contains("{tool}"));
+    if let Some(bridge) = read.bridges.iter().find(|b| !names_tool(b) || !b.code.contains("{arguments}")) {
         return Err(inconsistent(format!(
             "the code of bridge {:?} lacks {{tool}} or {{arguments}}",
             bridge.tool
@@ -78,7 +79,9 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Lexicon, CatalogError> {
         rules: read.rules.into_iter().map(rule).collect(),
         discovery: read
             .discovery
-            .map(|found| DiscoveryRule { tool: found.tool, load_arguments: found.load_arguments }),
+            .into_iter()
+            .map(|found| DiscoveryRule { tool: found.tool, load_arguments: found.load_arguments })
+            .collect(),
         bridges: read.bridges,
         error_prefixes: read.error_prefixes,
         sha256: Sha256Hex::of(text),

@@ -126,6 +126,8 @@ impl ResolvedArm {
             ("workspace", json!(site.workspace)),
             ("model", json!(arm.model)),
             ("settings", json!(json_of(serde_json::to_string(settings)))),
+            ("capabilities", json!(json_of(serde_json::to_string(&arm.capabilities)))),
+            ("wire", json!(self.wire.word())),
             ("temperature", json!(settings.temperature)),
             ("max_output_tokens", json!(settings.max_output_tokens)),
             ("sampling_seed", json!(settings.sampling_seed)),

@@ -21,6 +21,8 @@ fn arm(agent: &str, surface: &str) -> Arm {
         command: Vec::new(),
         model: "some-model".into(),
         settings: ModelSettings::default(),
+        capabilities: bench_core::Capabilities::default(),
+        factors: std::collections::BTreeMap::new(),
         profile: Profile::default(),
     }
 }
@@ -76,27 +78,41 @@ fn every_agent_and_surface_is_listed() {
             "command: as-is",
             "pi: four-tools seven-builtins codemode codemode-only four-tools-responses four-tools-messages \
              four-tools-gemini",
-            "reference: bare entries gateway loaded"
+            "reference: all bare devices entries explicit gateway headless loaded native search-result search-tail",
+            "reference-messages: all bare devices entries explicit gateway headless loaded native search-result search-tail",
+            "reference-responses: all bare devices entries explicit gateway headless loaded native search-result search-tail"
         ]
     );
 }
 
-/// Tool list and guidance are part of every result made with a surface: whoever changes them raises the version.
+/// Every factor of a surface is part of every result made with it: whoever changes one raises the version.
 #[test]
 fn what_each_version_of_a_surface_says_is_pinned() {
-    let pinned =
-        |surface: &Surface| Sha256Hex::of_json(&(&surface.tools, &surface.discovery, &surface.guidance));
+    let said = |s: &Surface| Sha256Hex::of_json(&(&s.tools, &s.discovery, &s.guidance));
+    let factors = |s: &Surface| {
+        let around = (&s.prompt, &s.preload, &s.lifecycle);
+        Sha256Hex::of_json(&(around, &s.budget, &s.compaction, &s.scheduling))
+    };
     let found: Vec<String> = catalog()
         .surfaces()
-        .map(|s| format!("{} {} {}", s.name, s.version, &pinned(s).as_str()[..16]))
+        .map(|s| {
+            format!("{} {} {} {}", s.name, s.version, &said(s).as_str()[..16], &factors(s).as_str()[..8])
+        })
         .collect();
     assert_eq!(
         found,
         [
-            "bare 1 588d936b6e909659",
-            "entries 1 026b9c8c63a2db53",
-            "gateway 1 6232f5f800d5e270",
-            "loaded 1 ebf18c1a3f3af361",
+            "all 1 050af9d2f2a7424c 54918deb",
+            "bare 1 588d936b6e909659 52289470",
+            "devices 1 90a0399025c431e0 9cbd6431",
+            "entries 1 026b9c8c63a2db53 52289470",
+            "explicit 1 24a0e0c1bb14a7bc 85565004",
+            "gateway 1 6232f5f800d5e270 52289470",
+            "headless 1 438c973656b1d7fb 7b92e61c",
+            "loaded 1 ebf18c1a3f3af361 52289470",
+            "native 1 9a091c2bcdb13b04 52289470",
+            "search-result 1 482ec511c84b639e e682bc1c",
+            "search-tail 1 95bed90325949fd5 e682bc1c",
         ]
     );
 }
@@ -106,15 +122,13 @@ fn lexicons_belong_to_their_agents() {
     let reference = catalog().resolve(&arm("reference", "gateway")).unwrap();
     assert_eq!(reference.lexicon.name, "reference");
     assert_eq!(reference.lexicon.error_prefixes, ["Error: "]);
-    let discovery = reference.lexicon.discovery.as_ref().unwrap();
+    let discovery = &reference.lexicon.discovery[0];
     assert_eq!(discovery.load_arguments, json!({"groups": ["{group}"]}));
     // Every group that a rule asks for can be loaded from the gateway's surface, with the rule's tool in it.
     let surface = reference.surface.as_ref().unwrap();
-    for rule in reference.lexicon.rules.iter().filter(|rule| rule.group.is_some()) {
-        assert!(
-            surface.tools.iter().any(|tool| tool.name == rule.tool && tool.group == rule.group),
-            "{rule:?}"
-        );
+    let kinds: Vec<_> = surface.tools.iter().filter(|tool| tool.group.is_some()).collect();
+    for rule in reference.lexicon.rules.iter().filter(|rule| ["fd", "rg"].contains(&rule.tool.as_str())) {
+        assert!(kinds.iter().any(|tool| tool.name == rule.tool && tool.group == rule.group), "{rule:?}");
     }
     // The tool of an action's own kind comes before every substitution.
     for rules in [&reference.lexicon.rules, &pi(installed().path(), &arm("pi", "four-tools")).0.lexicon.rules]
@@ -142,7 +156,11 @@ fn the_reference_agent_is_this_binary_with_everything_in_variables() {
     let surface: Surface = serde_json::from_str(variable("BENCH_SURFACE")).unwrap();
     assert_eq!(Some(&surface), resolved.surface.as_ref());
     assert_eq!(serde_json::from_str::<ModelSettings>(variable("BENCH_SETTINGS")).unwrap(), arm.settings);
-    assert_eq!(invocation.env.len(), 5);
+    assert_eq!(
+        (variable("BENCH_WIRE"), variable("BENCH_CAPABILITIES").contains("tool_search")),
+        ("openai-chat", true)
+    );
+    assert_eq!(invocation.env.len(), 7);
     assert!(invocation.files.is_empty() && invocation.readable.is_empty());
 }
 
@@ -232,8 +250,10 @@ fn surfaces_of_one_agent_differ_in_digest_and_in_nothing_else() {
 #[test]
 fn what_cannot_be_started_is_named_with_its_remedy() {
     let refused = |arm: &Arm| catalog().resolve(arm).unwrap_err().to_string();
-    assert!(refused(&arm("goose", "bare")).ends_with("the agents are claude, codex, command, pi, reference"));
-    assert!(refused(&arm("reference", "bear")).ends_with("its surfaces are bare, entries, gateway, loaded"));
+    assert!(refused(&arm("goose", "bare")).ends_with(
+        "the agents are claude, codex, command, pi, reference, reference-messages, reference-responses"
+    ));
+    assert!(refused(&arm("reference", "bear")).contains("its surfaces are all, bare, devices, entries,"));
     assert!(refused(&arm("pi", "bare")).contains("its surfaces are four-tools, seven-builtins, codemode, codemode-only, four-tools-responses, four-tools-messages, \
          four-tools-gemini"));
     assert!(refused(&arm("pi", "four-tools")).contains("set BENCH_AGENTS_DIR"));

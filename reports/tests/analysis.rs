@@ -503,6 +503,8 @@ fn a_lock_as_written_is_read() {
         command: Vec::new(),
         model: "oracle".into(),
         settings: ModelSettings::default(),
+        capabilities: bench_core::Capabilities::default(),
+        factors: std::collections::BTreeMap::new(),
         profile: Profile::default(),
     };
     let agent = AgentLock { name: arm("bare").agent, version: None, binary_sha256: None };

@@ -133,6 +133,7 @@ fn load_task(dir: &Path) -> Result<Task, Vec<Problem>> {
         requires: file.requires.into_iter().map(|program| program.into_inner()).collect(),
         dir: dir.to_owned(),
         canary,
+        asks: file.ask,
         sha256: folder::digest(&entries),
     };
     problems.extend(plan::problems(&task));

@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
-use bench_core::experiment::ModelSettings;
-use bench_core::{Discovery, Surface};
+use bench_core::experiment::{Capabilities, ModelSettings};
+use bench_core::{Discovery, Surface, WireKind};
 use bench_wire::chat::{StreamUsage, write_json, write_stream};
 use bench_wire::{Call, Turn};
 use bytes::Bytes;
@@ -62,6 +62,8 @@ fn hold_against(surface: Surface, answers: Vec<Answer>) -> (Result<String, Strin
         api_key: "token-1".into(),
         model: "m".into(),
         surface,
+        wire: WireKind::OpenaiChat,
+        capabilities: Capabilities::default(),
         settings: ModelSettings::default(),
         instruction: "Do it.".into(),
         workspace: folder.path().to_owned(),
@@ -207,4 +209,178 @@ fn the_same_answers_give_the_same_requests() {
         bodies
     };
     assert_eq!(talk(), talk());
+}
+
+/// A surface of the catalogue.
+fn of_catalogue(name: &str) -> Surface {
+    let path = format!("{}/../catalog/surfaces/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn tool_names_of(body: &Value) -> Vec<&str> {
+    let tools = body["tools"].as_array().unwrap();
+    tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect()
+}
+
+/// The contract of every mechanism on chat completions: what the model calls before `rg` can be used, how it calls it
+/// then, and what changes in the request's tools. None of them can unload, and none touches what stood there before.
+#[test]
+fn the_contract_of_every_mechanism() {
+    let rg = json!({"pattern": "two"});
+    let table: [(&str, Vec<(&str, Value)>, (&str, Value), usize); 7] = [
+        // mechanism, calls before first use, first use, tools that join the tail
+        ("entries", vec![], ("rg", rg.clone()), 0),
+        ("gateway", vec![("capabilities", json!({"groups": ["search"]}))], ("rg", rg.clone()), 2),
+        ("native", vec![("capabilities", json!({"groups": ["search"]}))], ("rg", rg.clone()), 2),
+        ("search-tail", vec![("tool_search", json!({"query": "rg", "limit": 1}))], ("rg", rg.clone()), 1),
+        (
+            "search-result",
+            vec![("tool_search", json!({"query": "rg", "limit": 1}))],
+            ("tool_call", json!({"name": "rg", "arguments": rg})),
+            0,
+        ),
+        ("devices", vec![], ("write", json!({"path": "dev://rg", "content": rg.to_string()})), 0),
+        ("all", vec![], ("rg", rg.clone()), 0),
+    ];
+    for (mechanism, before, (tool, arguments), grown) in table {
+        let mut script: Vec<Answer> = before.iter().map(|call| calls(std::slice::from_ref(call))).collect();
+        script.push(calls(&[(tool, arguments)]));
+        script.push(says("Found."));
+        let (told, bodies) = hold_against(of_catalogue(mechanism), script);
+        assert_eq!(told.unwrap(), "Found.", "{mechanism}");
+        assert_eq!(bodies.len(), before.len() + 2, "{mechanism}: round trips");
+        let last = bodies.last().unwrap();
+        assert_eq!(results(last).last(), Some(&"a.txt:2:two\n"), "{mechanism}");
+        let (first, last) = (tool_names_of(&bodies[0]), tool_names_of(last));
+        assert_eq!(last[..first.len()], first[..], "{mechanism}: the prefix stays");
+        assert_eq!(last.len() - first.len(), grown, "{mechanism}: the tail grows");
+        let declared = |body: &Value| body["tools"].as_array().unwrap()[..first.len()].to_vec();
+        assert_eq!(declared(bodies.last().unwrap()), declared(&bodies[0]), "{mechanism}: byte for byte");
+        assert_eq!(bodies.last().unwrap()["messages"][0], bodies[0]["messages"][0], "{mechanism}");
+    }
+}
+
+#[test]
+fn what_was_not_found_or_mounted_is_refused_with_the_remedy() {
+    let told = |surface: &str, call: (&str, Value)| {
+        let bodies = hold_against(of_catalogue(surface), vec![calls(&[call]), says("x")]).1;
+        results(&bodies[1])[0].to_owned()
+    };
+    let rg = || json!({"pattern": "two"});
+    assert!(told("search-tail", ("rg", rg())).ends_with("find it with tool_search first"));
+    assert!(told("search-result", ("rg", rg())).ends_with("find it with tool_search first"));
+    let through = ("tool_call", json!({"name": "rg", "arguments": rg()}));
+    assert!(told("search-result", through).ends_with("use tool_search first"));
+    assert!(told("devices", ("rg", rg())).ends_with("called by writing to dev://rg"));
+    assert!(told("devices", ("read", json!({"path": "dev://"}))).starts_with("dev://fd: find files"));
+    assert!(told("devices", ("read", json!({"path": "dev://rg"}))).starts_with("{\"name\":\"rg\""));
+    let wrong = ("write", json!({"path": "dev://rg", "content": "{}"}));
+    let wrong = told("devices", wrong);
+    assert!(wrong.contains("pattern is missing") && wrong.contains("\"parameters\""), "{wrong}");
+    assert!(told("explicit", ("rg", rg())).contains("there is no tool named \"rg\""));
+}
+
+#[test]
+fn an_intent_loads_a_group_before_the_first_request_and_nothing_else_does() {
+    let surface = of_catalogue("explicit");
+    let first = |instruction: &str| {
+        let body = crate::first_request(&surface, "m", &ModelSettings::default(), instruction, "/w").unwrap();
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        tool_names_of(&body).join(" ")
+    };
+    assert_eq!(first("Fix it."), "read bash edit write");
+    assert_eq!(
+        first("Look at the git history, then fix it."),
+        "read bash edit write git_show git_diff git_log"
+    );
+    // What works on a list that is empty stays away.
+    assert_eq!(first("Keep a task list."), "read bash edit write tasks_add create_goal");
+}
+
+#[test]
+fn tools_follow_the_life_of_what_they_work_on() {
+    let mut surface = surface(vec![direct("tasks_add"), direct("tasks_list"), direct("read")]);
+    surface.lifecycle = bench_core::Lifecycle::Followed;
+    let add = json!({"items": [{"subject": "a"}]});
+    let script = vec![calls(&[("tasks_list", json!({}))]), calls(&[("tasks_add", add)]), says("x")];
+    let bodies = hold_against(surface, script).1;
+    assert_eq!(tool_names_of(&bodies[1]), ["tasks_add", "read"]);
+    assert!(results(&bodies[1])[0].contains("there is nothing yet that tasks_list could work on"));
+    assert_eq!(tool_names_of(&bodies[2]), ["tasks_add", "read", "tasks_list"]);
+}
+
+#[test]
+fn a_result_over_budget_is_cut_and_read_from_the_archive() {
+    let read = json!({"ref": "archive://1", "operation": "query", "text": "1001321"});
+    let script = vec![
+        calls(&[("bash", json!({"command": "seq 1000001 1001900"}))]),
+        calls(&[("archive_read", read)]),
+        says("x"),
+    ];
+    let bodies = hold_against(of_catalogue("headless"), script).1;
+    let results = results(&bodies[2]);
+    assert!(
+        results[0].len() <= 2048 * 4 && results[0].contains("The whole is archive://1."),
+        "{}",
+        results[0]
+    );
+    assert!(results[0].starts_with("1000001\n") && results[0].ends_with("1001900\n"));
+    assert_eq!(results[1], "1321:1001321\n[1 lines hold it.]");
+}
+
+#[test]
+fn a_mark_takes_out_what_came_after_it() {
+    let surface = surface(vec![direct("checkpoint"), direct("rewind"), direct("read"), direct("yield")]);
+    let script = vec![
+        calls(&[("rewind", json!({"report": "r"})), ("checkpoint", json!({"goal": "g"}))]),
+        calls(&[("read", json!({"path": "a.txt"}))]),
+        calls(&[("rewind", json!({"report": "It says two."}))]),
+        calls(&[("yield", json!({"text": "Handed."}))]),
+    ];
+    let (told, bodies) = hold_against(surface, script);
+    assert_eq!(told.unwrap(), "Handed.");
+    assert!(results(&bodies[1])[0].contains("there is no mark"));
+    let last = bodies[3]["messages"].as_array().unwrap();
+    assert_eq!(last[..last.len() - 1], bodies[1]["messages"].as_array().unwrap()[..]);
+    assert_eq!(last[last.len() - 1]["content"], "What was found since the mark:\nIt says two.");
+}
+
+#[test]
+fn a_full_window_is_summed_up_and_the_last_turns_stay() {
+    let mut surface = core_four();
+    surface.compaction = Some(bench_core::Compaction { window_tokens: 2200, at_percent: 80, keep_turns: 1 });
+    let print = || calls(&[("bash", json!({"command": "seq 1 300"}))]);
+    let script = vec![print(), print(), says("It is half done."), says("x")];
+    let (told, bodies) = hold_against(surface, script);
+    assert_eq!(told.unwrap(), "x");
+    assert!(bodies[2].get("tools").is_none());
+    let last = bodies[3]["messages"].as_array().unwrap();
+    let roles: Vec<_> = last.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user", "user", "assistant", "tool"]);
+    assert_eq!(last[2]["content"], "Summary of the work so far:\nIt is half done.");
+}
+
+/// Two calls that wait for one another end only when they run beside one another.
+#[test]
+fn calls_of_one_wave_really_run_at_once() {
+    let mut surface = surface(vec![direct("bash"), direct("read")]);
+    surface.scheduling = bench_core::Scheduling::Barrier;
+    // No scheduling runs two shells at once, so what runs a wave is tried by itself: both ends of a pipe wait for the other.
+    let desk_folder = tempfile::tempdir().unwrap();
+    let desk = crate::tools::Desk::in_workspace(desk_folder.path());
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        desk_folder.path().join("pipe"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    )
+    .unwrap();
+    let job =
+        |command: &str| crate::answer::Job::Run { tool: "bash".into(), given: json!({"command": command}) };
+    let told = crate::conversation::told_by(&desk, vec![job("cat pipe"), job("echo met > pipe")]);
+    assert_eq!(told, ["met\n", "[No output.]"]);
+    let looks = [("read", json!({"path": "a.txt"})), ("read", json!({"path": "a.txt"}))];
+    let bodies = hold_against(surface, vec![calls(&looks), says("x")]).1;
+    assert_eq!(results(&bodies[1]), ["one\ntwo\n", "one\ntwo\n"]);
 }

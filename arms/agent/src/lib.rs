@@ -5,16 +5,23 @@
 //! and the tools ([`tools`]). It knows no task, no arm and no repeat, and nothing that it sends or prints depends on
 //! time, process ids or names made up on the way: the same surface, workspace and answers give the same bytes.
 
+mod answer;
 mod arguments;
+mod budget;
 mod catalogue;
 mod conversation;
 #[cfg(test)]
 mod conversation_tests;
+mod devices;
 mod door;
 mod offer;
+mod registry;
 mod request;
+mod schedule;
+mod search;
 mod start;
 mod surface_check;
+mod tally;
 mod tools;
 
 use std::ffi::OsString;
@@ -22,6 +29,8 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 pub use catalogue::tool_names;
+#[doc(hidden)]
+pub use registry::planner;
 pub use request::first_request;
 pub use surface_check::{SurfaceError, check_surface};
 
@@ -32,7 +41,10 @@ pub fn agent_main(args: impl Iterator<Item = OsString>) -> ExitCode {
         .map_err(|error| error.to_string())
         .and_then(|start| conversation::hold(&start).map_err(|error| error.to_string()));
     let kept = match &told {
-        Ok(text) => writeln!(std::io::stdout(), "{text}"),
+        Ok(text) => {
+            tally::say(&tally::AgentEvent::Answer { text });
+            Ok(())
+        }
         Err(error) => writeln!(std::io::stderr(), "bench agent: {error}"),
     };
     if told.is_ok() && kept.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

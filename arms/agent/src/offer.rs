@@ -1,69 +1,223 @@
-//! What a surface offers to the model at a moment of the conversation: the declared tools, the instructions, and what
-//! the gateway could still add. Grows at its end and never shrinks, so that a provider's prefix cache survives a load.
+//! What a surface offers to the model at a moment of the conversation: catalogue × surface × what exists to be worked on ×
+//! what the model can do, planned anew for every request. Grows at its end, so that a provider's prefix cache survives.
 
-use bench_core::{Discovery, ModelExposure, Surface};
+use std::sync::Arc;
+
+use bench_core::experiment::Capabilities;
+use bench_core::{Discovery, ModelExposure, Prompt, Surface, SurfaceTool, WireKind};
+use grep_matcher::Matcher as _;
+use grep_regex::RegexMatcherBuilder;
 use serde_json::{Value, json};
 
-use crate::catalogue::{GATEWAY, SYSTEM_TEXT, ToolDefinition, group_purpose, tool};
+use crate::catalogue::{
+    BRIEF_TEXT, CALL, GATEWAY, Owner, SEARCH, SYSTEM_TEXT, ToolDefinition, group_purpose, home_group, needs,
+    owner, tool,
+};
+use crate::registry::{Collision, Loading, Refused, Registration, Registry, Resources};
 use crate::surface_check::{SurfaceError, check_surface};
+use crate::{devices, search};
+
+/// Tools that a search finds where the call sets no limit.
+const FOUND: usize = 8;
 
 /// The tools of a surface and how far they have been loaded.
 #[derive(Debug, Clone)]
 pub(crate) struct Offer {
-    declared: Vec<ToolDefinition>,
-    /// How many of them stood there from the start: the instructions speak of these alone.
-    resident: usize,
-    groups: Vec<Group>,
+    registry: Registry,
+    discovery: Found,
+    followed: bool,
+    prompt: Prompt,
     guidance: Vec<String>,
+    groups: Vec<String>,
+    /// The tools of the request planned last.
+    shown: Vec<Arc<ToolDefinition>>,
+    /// What the instructions speak of: the tools of the first request. They never change within a conversation.
+    resident: Vec<Arc<ToolDefinition>>,
+    /// Deferred tools that a search of this conversation has shown.
+    found: Vec<Arc<ToolDefinition>>,
+    collisions: Vec<Collision>,
 }
 
-#[derive(Debug, Clone)]
-struct Group {
-    name: String,
-    tools: Vec<ToolDefinition>,
-    state: GroupState,
-}
-
+/// How deferred tools become callable in this conversation: the surface's way, once flags and wire have been asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum GroupState {
-    Waiting,
-    /// Asked for in this turn; declared from the next request on.
-    Loading,
-    Loaded,
+pub(crate) enum Found {
+    /// Not at all, or by the instruction alone.
+    Never,
+    /// Groups by the gateway.
+    ByGroup,
+    /// By search, added to the tail of the tools.
+    AtTheTail,
+    /// By search, called through one tool.
+    ThroughOneTool,
+    /// By search, the schemas stand in the result and the wire makes them callable.
+    OnTheWire,
+    /// Mounted on paths.
+    OnPaths,
+}
+
+impl Found {
+    fn of(surface: &Surface, capabilities: &Capabilities, wire: WireKind) -> Self {
+        match surface.discovery {
+            Discovery::None | Discovery::Intent => Self::Never,
+            Discovery::Gateway => Self::ByGroup,
+            Discovery::SearchAppend => Self::AtTheTail,
+            Discovery::SearchResult => Self::ThroughOneTool,
+            Discovery::Devices => Self::OnPaths,
+            Discovery::Native => match wire {
+                WireKind::OpenaiResponses | WireKind::AnthropicMessages
+                    if capabilities.supports_tool_search =>
+                {
+                    Self::OnTheWire
+                }
+                WireKind::OpenaiResponses
+                | WireKind::AnthropicMessages
+                | WireKind::OpenaiChat
+                | WireKind::Gemini => Self::ByGroup,
+            },
+        }
+    }
+
+    /// The tools that this way brings along.
+    fn tools(self) -> &'static [&'static str] {
+        match self {
+            Self::Never | Self::OnPaths => &[],
+            Self::ByGroup => &[GATEWAY],
+            Self::AtTheTail | Self::OnTheWire => &[SEARCH],
+            Self::ThroughOneTool => &[SEARCH, CALL],
+        }
+    }
 }
 
 impl Offer {
     /// The offer with which a conversation on this surface begins.
-    pub(crate) fn of(surface: &Surface) -> Result<Self, SurfaceError> {
+    pub(crate) fn of(
+        surface: &Surface,
+        capabilities: &Capabilities,
+        wire: WireKind,
+    ) -> Result<Self, SurfaceError> {
         check_surface(surface)?;
-        let known = |name: &str| tool(name).expect("the surface has been checked");
-        let with =
-            |exposure: ModelExposure| surface.tools.iter().filter(move |entry| entry.model == exposure);
-        let mut declared: Vec<_> = with(ModelExposure::Direct).map(|entry| known(&entry.name)).collect();
-        let groups: Vec<Group> = surface
-            .groups()
-            .into_iter()
-            .map(|group| Group {
-                name: group.to_owned(),
-                tools: with(ModelExposure::Deferred)
-                    .filter(|entry| entry.group.as_deref() == Some(group))
-                    .map(|entry| known(&entry.name))
-                    .collect(),
-                state: GroupState::Waiting,
-            })
-            .collect();
-        if surface.discovery == Discovery::Gateway {
-            let mut gateway = known(GATEWAY);
-            gateway.parameters["properties"]["groups"]["items"]["enum"] =
-                groups.iter().map(|group| json!(group.name)).collect();
-            declared.push(gateway);
+        let mut offer = Self {
+            registry: Registry::default(),
+            discovery: Found::of(surface, capabilities, wire),
+            followed: surface.lifecycle == bench_core::Lifecycle::Followed,
+            prompt: surface.prompt,
+            guidance: surface.guidance.clone(),
+            groups: surface.groups().into_iter().map(str::to_owned).collect(),
+            shown: Vec::new(),
+            resident: Vec::new(),
+            found: Vec::new(),
+            collisions: Vec::new(),
+        };
+        // Direct tools stand before those of discovery, whatever the order of the file.
+        let (direct, others): (Vec<_>, Vec<_>) =
+            surface.tools.iter().partition(|entry| entry.model == ModelExposure::Direct);
+        for entry in direct {
+            offer.add(surface, entry)?;
         }
-        Ok(Self { resident: declared.len(), declared, groups, guidance: surface.guidance.clone() })
+        for name in offer.discovery.tools() {
+            offer.add_own(name);
+        }
+        for entry in others {
+            offer.add(surface, entry)?;
+        }
+        offer.plan(Resources::default());
+        offer.resident = offer.shown.clone();
+        Ok(offer)
+    }
+
+    /// Loads the groups of which the instruction speaks, before the first request. Answers their names.
+    pub(crate) fn preload(&mut self, surface: &Surface, instruction: &str) -> Vec<String> {
+        let speaks = |pattern: &str| {
+            let matcher = RegexMatcherBuilder::new().case_insensitive(true).build(pattern);
+            matcher.is_ok_and(|matcher| matcher.is_match(instruction.as_bytes()).unwrap_or(false))
+        };
+        let rules = surface.preload.iter().filter(|rule| speaks(&rule.instruction));
+        let groups: Vec<String> = rules.map(|rule| rule.group.clone()).collect();
+        self.registry.ask_for(|tool| tool.group.as_ref().is_some_and(|group| groups.contains(group)));
+        self.registry.next_turn();
+        self.plan(Resources::default());
+        self.resident = self.shown.clone();
+        groups
+    }
+
+    fn add(&mut self, surface: &Surface, entry: &SurfaceTool) -> Result<(), SurfaceError> {
+        let mut definition = tool(&entry.name).expect("the surface has been checked");
+        if self.discovery == Found::OnPaths {
+            devices::describe(&mut definition, surface);
+        }
+        let home = entry.group.clone().or_else(|| home_group(&entry.name).map(str::to_owned));
+        let registered = self.registry.register(Registration {
+            definition: Arc::new(definition),
+            owner: owner(&entry.name),
+            group: home,
+            exposure: entry.model,
+            needs: needs(&entry.name).filter(|_| self.followed),
+        });
+        match registered {
+            Ok(()) => Ok(()),
+            Err(Refused::Taken(collision)) => {
+                self.collisions.push(collision);
+                Ok(())
+            }
+            Err(Refused::NoGroup) => {
+                Err(SurfaceError::Homeless { surface: surface.name.to_string(), tool: entry.name.clone() })
+            }
+        }
+    }
+
+    /// A tool that the way of discovery brings.
+    fn add_own(&mut self, name: &str) {
+        let mut definition = tool(name).expect("the catalogue holds the tools of discovery");
+        if name == GATEWAY {
+            definition.parameters["properties"]["groups"]["items"]["enum"] =
+                self.groups.iter().map(|group| json!(group)).collect();
+        }
+        let registration = Registration {
+            definition: Arc::new(definition),
+            owner: Owner::Agent,
+            group: None,
+            exposure: ModelExposure::Direct,
+            needs: None,
+        };
+        if let Err(Refused::Taken(collision)) = self.registry.register(registration) {
+            self.collisions.push(collision);
+        }
+    }
+
+    /// Makes the plan of the next request.
+    pub(crate) fn plan(&mut self, resources: Resources) {
+        self.shown = self.registry.plan(resources);
+    }
+
+    /// The tools of the plan.
+    pub(crate) fn tools(&self) -> &[Arc<ToolDefinition>] {
+        &self.shown
+    }
+
+    /// Deferred tools whose definitions travel with the request, flagged, on a wire that defers by itself.
+    pub(crate) fn flagged(&self) -> Vec<&ToolDefinition> {
+        match self.discovery {
+            Found::OnTheWire => self.registry.deferred().map(|(tool, _)| tool.definition.as_ref()).collect(),
+            Found::Never | Found::ByGroup | Found::AtTheTail | Found::ThroughOneTool | Found::OnPaths => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// How deferred tools become callable.
+    pub(crate) fn discovery(&self) -> Found {
+        self.discovery
+    }
+
+    /// Names that two owners brought.
+    pub(crate) fn collisions(&self) -> &[Collision] {
+        &self.collisions
     }
 
     /// The instructions. They never change within a conversation and vary by surface and working directory alone.
     pub(crate) fn system_text(&self, cwd: &str) -> String {
-        let resident = &self.declared[..self.resident];
+        let resident = &self.resident;
+        let names: Vec<&str> = resident.iter().map(|tool| tool.name.as_str()).collect();
         let tools: String =
             resident.iter().map(|tool| format!("- {}: {}\n", tool.name, tool.summary)).collect();
         let hints: String =
@@ -73,8 +227,12 @@ impl Offer {
             guidance.push_str("\n# More about the tools\n");
             self.guidance.iter().for_each(|line| guidance.push_str(&format!("- {line}\n")));
         }
-        SYSTEM_TEXT
-            .replace("{tools}", &tools)
+        let text = match self.prompt {
+            Prompt::Full => SYSTEM_TEXT,
+            Prompt::Brief => BRIEF_TEXT,
+        };
+        text.replace("{tools}", &tools)
+            .replace("{names}", &names.join(", "))
             .replace("{hints}", &hints)
             .replace("{guidance}", &guidance)
             .replace("{cwd}", cwd)
@@ -82,143 +240,168 @@ impl Offer {
             .to_owned()
     }
 
-    /// The definitions as they stand in a request.
-    pub(crate) fn tools(&self) -> Vec<Value> {
-        self.declared.iter().map(ToolDefinition::on_the_wire).collect()
+    /// The tool of this name as it can be called now, or the reason why a call of it is refused.
+    pub(crate) fn callable(&self, name: &str) -> Result<Arc<ToolDefinition>, String> {
+        if let Some(tool) = self.shown.iter().find(|tool| tool.name == name) {
+            return Ok(Arc::clone(tool));
+        }
+        let found = self.found.iter().find(|tool| tool.name == name);
+        match (self.discovery, found, self.registry.find(name)) {
+            (Found::OnTheWire, Some(tool), _) => Ok(Arc::clone(tool)),
+            (Found::ThroughOneTool, Some(_), _) => Err(format!("{name} is called through {CALL}")),
+            (_, _, Some((tool, Loading::Waiting))) if tool.exposure == ModelExposure::Deferred => {
+                Err(match self.discovery {
+                    Found::ByGroup => {
+                        let group = tool.group.as_deref().unwrap_or_default();
+                        format!("{name} is not loaded; load the group {group} with {GATEWAY} first")
+                    }
+                    Found::AtTheTail | Found::ThroughOneTool | Found::OnTheWire => {
+                        format!("{name} is not known yet; find it with {SEARCH} first")
+                    }
+                    Found::OnPaths => format!("{name} is called by writing to {}{name}", devices::SCHEME),
+                    Found::Never => self.unknown(name),
+                })
+            }
+            (_, _, Some((tool, Loading::Asked))) if tool.exposure == ModelExposure::Deferred => {
+                Err(format!("{name} can be called from the next turn on"))
+            }
+            (_, _, Some((tool, _))) if tool.exposure != ModelExposure::Hidden && tool.needs.is_some() => {
+                Err(format!("there is nothing yet that {name} could work on"))
+            }
+            _ => Err(self.unknown(name)),
+        }
     }
 
-    /// The declared tool of this name, or the reason why a call of it is refused.
-    pub(crate) fn callable(&self, name: &str) -> Result<&ToolDefinition, String> {
-        if let Some(tool) = self.declared.iter().find(|tool| tool.name == name) {
-            return Ok(tool);
-        }
-        match self.groups.iter().find(|group| group.tools.iter().any(|tool| tool.name == name)) {
-            Some(Group { name: group, state: GroupState::Waiting, .. }) => {
-                Err(format!("{name} is not loaded; load the group {group} with {GATEWAY} first"))
+    fn unknown(&self, name: &str) -> String {
+        let shown: Vec<&str> = self.shown.iter().map(|tool| tool.name.as_str()).collect();
+        format!("there is no tool named {name:?}; the tools are {}", shown.join(", "))
+    }
+
+    /// A deferred tool that is reached by another tool: found before, or mounted.
+    pub(crate) fn behind(&self, name: &str) -> Result<Arc<ToolDefinition>, String> {
+        let of = |tools: &[Arc<ToolDefinition>]| tools.iter().find(|tool| tool.name == name).cloned();
+        match self.discovery {
+            Found::ThroughOneTool => {
+                of(&self.found).ok_or_else(|| format!("{name} has not been found; use {SEARCH} first"))
             }
-            Some(_) => Err(format!("{name} can be called from the next turn on")),
-            None => {
-                let declared: Vec<&str> = self.declared.iter().map(|tool| tool.name.as_str()).collect();
-                Err(format!("there is no tool named {name:?}; the tools are {}", declared.join(", ")))
+            Found::OnPaths => {
+                let mounted: Vec<_> =
+                    self.registry.deferred().map(|(tool, _)| Arc::clone(&tool.definition)).collect();
+                let names: Vec<&str> = mounted.iter().map(|tool| tool.name.as_str()).collect();
+                of(&mounted)
+                    .ok_or_else(|| format!("nothing is mounted on {name:?}; there is {}", names.join(", ")))
             }
+            Found::Never | Found::ByGroup | Found::AtTheTail | Found::OnTheWire => Err(self.unknown(name)),
         }
+    }
+
+    /// The mounted tools, a line each.
+    pub(crate) fn mounted(&self) -> String {
+        let line = |tool: &Registration| {
+            format!("{}{}: {}\n", devices::SCHEME, tool.definition.name, tool.definition.summary)
+        };
+        self.registry.deferred().map(|(tool, _)| line(tool)).collect()
     }
 
     /// The groups with their tools.
     pub(crate) fn list_groups(&self) -> String {
-        let line = |group: &Group| {
-            let purpose = group_purpose(&group.name).expect("the surface has been checked");
-            let names: Vec<&str> = group.tools.iter().map(|tool| tool.name.as_str()).collect();
-            let state = if group.state == GroupState::Waiting { "" } else { ", loaded" };
-            format!("{}: {purpose} ({}){state}", group.name, names.join(", "))
+        let line = |group: &String| {
+            let purpose = group_purpose(group).expect("the surface has been checked");
+            let of_group = || self.registry.deferred().filter(|(tool, _)| tool.group.as_ref() == Some(group));
+            let names: Vec<&str> = of_group().map(|(tool, _)| tool.definition.name.as_str()).collect();
+            let waiting = of_group().any(|(_, loading)| loading == Loading::Waiting);
+            let state = if waiting { "" } else { ", loaded" };
+            format!("{group}: {purpose} ({}){state}", names.join(", "))
         };
         self.groups.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
     /// Loads groups (names that the gateway's schema has let through) and says what that gives.
-    pub(crate) fn load(&mut self, names: &[String]) -> String {
+    pub(crate) fn load(&mut self, names: &[String]) -> Loaded {
         let mut lines = Vec::new();
-        for group in self.groups.iter_mut().filter(|group| names.contains(&group.name)) {
-            if group.state != GroupState::Waiting {
-                lines.push(format!("{} was loaded before", group.name));
+        let mut tools = Vec::new();
+        for group in self.groups.iter().filter(|group| names.contains(group)) {
+            let asked = self.registry.ask_for(|tool| tool.group.as_ref() == Some(group));
+            if asked.is_empty() {
+                lines.push(format!("{group} was loaded before"));
                 continue;
             }
-            group.state = GroupState::Loading;
-            let tools: Vec<String> =
-                group.tools.iter().map(|tool| format!("{} ({})", tool.name, tool.summary)).collect();
-            lines.push(format!("{}: loaded {}", group.name, tools.join(", ")));
+            let told: Vec<String> =
+                asked.iter().map(|tool| format!("{} ({})", tool.name, tool.summary)).collect();
+            lines.push(format!("{group}: loaded {}", told.join(", ")));
+            tools.extend(asked.iter().map(|tool| tool.name.clone()));
         }
         lines.push("Loaded tools can be called from the next turn on.".to_owned());
-        lines.join("\n")
+        Loaded { text: lines.join("\n"), tools, schemas: Vec::new() }
+    }
+
+    /// Searches the deferred tools and says what was found; how it becomes callable is the surface's way.
+    pub(crate) fn search(&mut self, query: &str, limit: Option<usize>) -> Loaded {
+        let deferred: Vec<&ToolDefinition> =
+            self.registry.deferred().map(|(tool, _)| tool.definition.as_ref()).collect();
+        let best: Vec<String> = search::best(&deferred, query, limit.unwrap_or(FOUND))
+            .into_iter()
+            .map(|tool| tool.name.clone())
+            .collect();
+        let hits: Vec<Arc<ToolDefinition>> = best
+            .iter()
+            .filter_map(|name| self.registry.find(name).map(|(tool, _)| Arc::clone(&tool.definition)))
+            .collect();
+        if hits.is_empty() {
+            let text = "[Nothing found; try other words.]".to_owned();
+            return Loaded { text, tools: Vec::new(), schemas: Vec::new() };
+        }
+        if self.discovery == Found::AtTheTail {
+            let asked = self.registry.ask_for(|tool| best.contains(&tool.definition.name));
+            let told: Vec<String> =
+                hits.iter().map(|tool| format!("{} ({})", tool.name, tool.summary)).collect();
+            let text = format!("Found {}.\nThey can be called from the next turn on.", told.join(", "));
+            return Loaded { text, tools: names_of(&asked), schemas: Vec::new() };
+        }
+        let new: Vec<_> = hits
+            .iter()
+            .filter(|hit| !self.found.iter().any(|known| known.name == hit.name))
+            .cloned()
+            .collect();
+        self.found.extend(new.iter().cloned());
+        let text = hits.iter().map(|tool| format!("{}\n", tool.as_found())).collect();
+        Loaded { text, tools: names_of(&new), schemas: hits }
     }
 
     /// A turn is over: what it loaded is declared from now on, after everything that was declared before.
     pub(crate) fn next_turn(&mut self) {
-        for group in self.groups.iter_mut().filter(|group| group.state == GroupState::Loading) {
-            group.state = GroupState::Loaded;
-            self.declared.extend(group.tools.iter().cloned());
-        }
+        self.registry.next_turn();
+    }
+
+    /// Tools of the plan that this build cannot carry out, whatever it shows.
+    pub(crate) fn undispatchable(&self, dispatches: impl Fn(&str) -> bool) -> Vec<String> {
+        let shown = self.shown.iter().map(|tool| tool.name.clone());
+        shown.filter(|name| !dispatches(name) || !self.registry.is_shown(name)).collect()
+    }
+}
+
+fn names_of(tools: &[Arc<ToolDefinition>]) -> Vec<String> {
+    tools.iter().map(|tool| tool.name.clone()).collect()
+}
+
+/// What a load or a search gave.
+#[derive(Debug, Clone)]
+pub(crate) struct Loaded {
+    /// What the model is told.
+    pub(crate) text: String,
+    /// Tools that this made callable.
+    pub(crate) tools: Vec<String>,
+    /// Definitions that the result itself carries, where the wire makes them callable by that.
+    pub(crate) schemas: Vec<Arc<ToolDefinition>>,
+}
+
+impl ToolDefinition {
+    /// As a search shows it: one line of JSON.
+    pub(crate) fn as_found(&self) -> Value {
+        json!({"name": self.name, "description": self.description, "parameters": self.parameters})
     }
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use bench_core::{CodeExposure, SurfaceId, SurfaceTool};
-
-    use super::*;
-
-    pub(crate) fn surface(tools: Vec<SurfaceTool>) -> Surface {
-        Surface {
-            name: SurfaceId::new("tried").unwrap(),
-            version: 1,
-            extension: false,
-            tools,
-            discovery: Discovery::None,
-            guidance: Vec::new(),
-        }
-    }
-
-    pub(crate) fn direct(name: &str) -> SurfaceTool {
-        SurfaceTool { name: name.into(), model: ModelExposure::Direct, code: CodeExposure::No, group: None }
-    }
-
-    pub(crate) fn deferred(name: &str, group: &str) -> SurfaceTool {
-        let group = Some(group.to_owned());
-        SurfaceTool { name: name.into(), model: ModelExposure::Deferred, code: CodeExposure::No, group }
-    }
-
-    fn gateway() -> Offer {
-        let mut surface = surface(vec![
-            direct("read"),
-            deferred("fd", "search"),
-            deferred("tasks_add", "session"),
-            deferred("rg", "search"),
-        ]);
-        surface.discovery = Discovery::Gateway;
-        Offer::of(&surface).unwrap()
-    }
-
-    #[test]
-    fn a_load_changes_only_the_tail_of_the_tools_and_only_from_the_next_turn_on() {
-        let mut offer = gateway();
-        let (before, system) = (offer.tools(), offer.system_text("/w"));
-        assert_eq!(
-            before[1]["function"]["parameters"]["properties"]["groups"]["items"]["enum"],
-            json!(["search", "session"])
-        );
-        assert!(offer.callable("rg").unwrap_err().contains("load the group search"));
-        assert!(offer.load(&["search".into()]).contains("search: loaded fd ("));
-        assert_eq!(offer.tools(), before);
-        assert!(offer.callable("rg").unwrap_err().contains("next turn"));
-        offer.next_turn();
-        let after = offer.tools();
-        assert_eq!(after[..before.len()], before[..]);
-        let added: Vec<_> = after[before.len()..].iter().map(|tool| &tool["function"]["name"]).collect();
-        assert_eq!(added, ["fd", "rg"]);
-        assert!(offer.callable("rg").is_ok());
-        assert_eq!(offer.system_text("/w"), system);
-        assert!(offer.load(&["search".into()]).starts_with("search was loaded before"));
-        offer.next_turn();
-        assert_eq!(offer.tools(), after);
-    }
-
-    #[test]
-    fn the_list_names_every_group_with_its_tools() {
-        let mut offer = gateway();
-        assert_eq!(
-            offer.list_groups(),
-            "search: find files by name, search their text (fd, rg)\nsession: task list and goals (tasks_add)"
-        );
-        offer.load(&["session".into()]);
-        assert!(offer.list_groups().ends_with("(tasks_add), loaded"));
-    }
-
-    #[test]
-    fn the_instructions_speak_of_shown_tools_alone() {
-        let text = Offer::of(&surface(vec![direct("bash")])).unwrap().system_text("/some/where");
-        assert!(text.contains("- bash: "));
-        assert!(!text.contains("- read: ") && !text.contains("oldText"));
-        assert_eq!(text.matches("/some/where").count(), 1);
-        assert!(!text.contains(['{', '}']));
-    }
-}
+#[path = "offer_tests.rs"]
+pub(crate) mod tests;

@@ -3,12 +3,19 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use bench_core::Surface;
-use bench_core::experiment::ModelSettings;
+use bench_core::experiment::{Capabilities, ModelSettings};
+use bench_core::{Surface, WireKind};
 
 /// The variables by which the harness speaks to the agent; shell commands of the model do not inherit them.
-pub(crate) const VARIABLES: [&str; 5] =
-    ["BENCH_BASE_URL", "BENCH_API_KEY", "BENCH_MODEL", "BENCH_SURFACE", "BENCH_SETTINGS"];
+pub(crate) const VARIABLES: [&str; 7] = [
+    "BENCH_BASE_URL",
+    "BENCH_API_KEY",
+    "BENCH_MODEL",
+    "BENCH_SURFACE",
+    "BENCH_SETTINGS",
+    "BENCH_WIRE",
+    "BENCH_CAPABILITIES",
+];
 
 /// Everything that one conversation needs.
 #[derive(Debug, Clone)]
@@ -21,6 +28,10 @@ pub(crate) struct Start {
     pub model: String,
     /// What the model is shown.
     pub surface: Surface,
+    /// The API that is spoken.
+    pub wire: WireKind,
+    /// What the model can do beyond plain calls of tools.
+    pub capabilities: Capabilities,
     /// Settings that are sent where they are set.
     pub settings: ModelSettings,
     /// What the user asks for.
@@ -55,6 +66,8 @@ impl Start {
             api_key: variable("BENCH_API_KEY")?,
             model: variable("BENCH_MODEL")?,
             surface: json_variable("BENCH_SURFACE")?,
+            wire: json_text("BENCH_WIRE", &format!("{:?}", variable("BENCH_WIRE")?))?,
+            capabilities: json_variable("BENCH_CAPABILITIES")?,
             settings: json_variable("BENCH_SETTINGS")?,
             instruction: instruction.to_str().ok_or(StartError::Arguments)?.to_owned(),
             workspace: std::env::current_dir().map_err(StartError::Workspace)?,
@@ -67,5 +80,9 @@ fn variable(name: &'static str) -> Result<String, StartError> {
 }
 
 fn json_variable<T: serde::de::DeserializeOwned>(name: &'static str) -> Result<T, StartError> {
-    serde_json::from_str(&variable(name)?).map_err(|source| StartError::Malformed { name, source })
+    json_text(name, &variable(name)?)
+}
+
+fn json_text<T: serde::de::DeserializeOwned>(name: &'static str, text: &str) -> Result<T, StartError> {
+    serde_json::from_str(text).map_err(|source| StartError::Malformed { name, source })
 }

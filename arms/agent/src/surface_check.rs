@@ -1,8 +1,9 @@
 //! Is a surface one that this agent can show? Asked by the harness before a run and by the agent when it starts.
 
 use bench_core::{CodeExposure, Discovery, ModelExposure, Surface};
+use grep_regex::RegexMatcherBuilder;
 
-use crate::catalogue::{GATEWAY, group_names, tool, tool_names};
+use crate::catalogue::{CALL, DISCOVERY_TOOLS, GATEWAY, SEARCH, group_names, tool, tool_names};
 
 /// What is wrong with a surface.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,17 +26,59 @@ pub enum SurfaceError {
         /// The tool.
         tool: String,
     },
-    /// The gateway as a listed tool.
+    /// A tool of discovery as a listed tool.
+    #[error("surface {surface:?} lists the tool {tool:?}; it comes by itself with its way of discovery")]
+    DiscoveryListed {
+        /// The surface.
+        surface: String,
+        /// The tool.
+        tool: String,
+    },
+    /// A tool of the extension that belongs nowhere.
     #[error(
-        "surface {surface:?} lists the tool \"capabilities\"; it comes by itself with discovery = \"gateway\""
+        "surface {surface:?} lists the tool {tool:?}, which is ours and has no group; give it one in the catalogue"
     )]
-    GatewayListed {
+    Homeless {
+        /// The surface.
+        surface: String,
+        /// The tool.
+        tool: String,
+    },
+    /// A rule on the instruction that cannot be asked or loads nothing.
+    #[error("surface {surface:?} preloads {group:?} by {pattern:?}: {fault}")]
+    Preload {
+        /// The surface.
+        surface: String,
+        /// The group.
+        group: String,
+        /// The rule's pattern.
+        pattern: String,
+        /// What is wrong.
+        fault: String,
+    },
+    /// Devices without the two tools that reach them.
+    #[error(
+        "surface {surface:?} mounts tools on paths and does not show both `read` and `write`, which reach them"
+    )]
+    NoReach {
         /// The surface.
         surface: String,
     },
+    /// A number that makes no sense.
+    #[error("surface {surface:?} has {key} = {value}; {remedy}")]
+    Number {
+        /// The surface.
+        surface: String,
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: usize,
+        /// What it must be.
+        remedy: &'static str,
+    },
     /// A deferred tool that nothing can load.
     #[error(
-        "surface {surface:?} defers the tool {tool:?} and has discovery = \"none\": nothing could ever load it; set discovery = \"gateway\" or hide it"
+        "surface {surface:?} defers the tool {tool:?} and has discovery = \"none\": nothing could ever load it; set another discovery or hide it"
     )]
     NoDiscovery {
         /// The surface.
@@ -69,11 +112,13 @@ pub enum SurfaceError {
     },
     /// A gateway with nothing behind it.
     #[error(
-        "surface {surface:?} has discovery = \"gateway\" and no deferred tool; defer one or set discovery = \"none\""
+        "surface {surface:?} has discovery = \"{discovery}\" and no deferred tool; defer one or set discovery = \"none\""
     )]
     NothingToLoad {
         /// The surface.
         surface: String,
+        /// Its way of discovery.
+        discovery: &'static str,
     },
     /// A tool that code could call, in a surface that has no tool which runs code.
     #[error(
@@ -108,8 +153,14 @@ pub fn check_surface(surface: &Surface) -> Result<(), SurfaceError> {
             check_deferred(surface, index)?;
         }
     }
-    if surface.discovery == Discovery::Gateway && surface.groups().is_empty() {
-        return Err(SurfaceError::NothingToLoad { surface: name() });
+    if surface.discovery != Discovery::None && surface.groups().is_empty() {
+        return Err(SurfaceError::NothingToLoad { surface: name(), discovery: surface.discovery.word() });
+    }
+    check_preload(surface)?;
+    check_numbers(surface)?;
+    let shows = |tool: &str| surface.tools.iter().any(|t| t.name == tool && t.model == ModelExposure::Direct);
+    if surface.discovery == Discovery::Devices && !(shows("read") && shows("write")) {
+        return Err(SurfaceError::NoReach { surface: name() });
     }
     for line in &surface.guidance {
         if let Some(tool) = absent_tool_named(surface, line) {
@@ -123,11 +174,54 @@ pub fn check_surface(surface: &Surface) -> Result<(), SurfaceError> {
     Ok(())
 }
 
+fn check_preload(surface: &Surface) -> Result<(), SurfaceError> {
+    for rule in &surface.preload {
+        let fault = if let Err(error) = RegexMatcherBuilder::new().build(&rule.instruction) {
+            format!("it is not a regular expression: {error}")
+        } else if !surface.groups().contains(&rule.group.as_str()) {
+            format!("no deferred tool is in this group; the groups are {}", surface.groups().join(", "))
+        } else {
+            continue;
+        };
+        return Err(SurfaceError::Preload {
+            surface: surface.name.to_string(),
+            group: rule.group.clone(),
+            pattern: rule.instruction.clone(),
+            fault,
+        });
+    }
+    Ok(())
+}
+
+/// The note that takes the place of what is cut out must fit, and a summary must have something to sum up.
+fn check_numbers(surface: &Surface) -> Result<(), SurfaceError> {
+    let refused = |key, value, remedy| {
+        Err(SurfaceError::Number { surface: surface.name.to_string(), key, value, remedy })
+    };
+    if let Some(budget) = &surface.budget {
+        if budget.bytes < 512 {
+            return refused("budget.bytes", budget.bytes, "it must be at least 512");
+        }
+        if budget.tokens < 128 {
+            return refused("budget.tokens", budget.tokens, "it must be at least 128");
+        }
+        if budget.head_percent > 100 {
+            return refused("budget.head-percent", budget.head_percent.into(), "it must be at most 100");
+        }
+    }
+    match &surface.compaction {
+        Some(rule) if !(1..=100).contains(&rule.at_percent) => {
+            refused("compaction.at-percent", rule.at_percent.into(), "it must be from 1 to 100")
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
 fn check_tool(surface: &Surface, index: usize) -> Result<(), SurfaceError> {
     let entry = &surface.tools[index];
     let (surface_name, tool_name) = (surface.name.to_string(), entry.name.clone());
-    if entry.name == GATEWAY {
-        return Err(SurfaceError::GatewayListed { surface: surface_name });
+    if DISCOVERY_TOOLS.contains(&entry.name.as_str()) {
+        return Err(SurfaceError::DiscoveryListed { surface: surface_name, tool: tool_name });
     }
     if tool(&entry.name).is_none() {
         let known = tool_names().join(", ");
@@ -164,16 +258,25 @@ fn check_deferred(surface: &Surface, index: usize) -> Result<(), SurfaceError> {
 }
 
 /// A tool that the line names and the surface does not show. Several names are plain English words, so a name counts in
-/// backticks, or bare when it holds an underscore or has no vowel to be read by.
+/// backticks, or bare when it holds an underscore or has no vowel to be read by and is no program of the shell.
 fn absent_tool_named<'a>(surface: &Surface, line: &'a str) -> Option<&'a str> {
     let shown = |name: &str| {
-        (name == GATEWAY && surface.discovery == Discovery::Gateway)
+        let brought: &[&str] = match surface.discovery {
+            Discovery::None | Discovery::Intent | Discovery::Devices => &[],
+            // Which of the two ways it will be is decided by flags, so guidance cannot name either tool.
+            Discovery::Native => &[],
+            Discovery::Gateway => &[GATEWAY],
+            Discovery::SearchAppend => &[SEARCH],
+            Discovery::SearchResult => &[SEARCH, CALL],
+        };
+        brought.contains(&name)
             || surface.tools.iter().any(|tool| tool.name == name && tool.model == ModelExposure::Direct)
     };
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let quoted = line.split('`').skip(1).step_by(2);
     let plain = line
         .split(|c| !is_word(c))
+        .filter(|word| *word != "ls")
         .filter(|word| word.contains('_') || !word.contains(['a', 'e', 'i', 'o', 'u']));
     quoted.chain(plain).find(|name| tool(name).is_some() && !shown(name))
 }

@@ -9,6 +9,19 @@ use bench_core::experiment::ModelSettings;
 use bench_core::{Sha256Hex, Surface};
 use serde_json::Value;
 
+const SURFACES: [&str; 11] = [
+    "bare",
+    "loaded",
+    "gateway",
+    "entries",
+    "explicit",
+    "all",
+    "headless",
+    "search-tail",
+    "search-result",
+    "devices",
+    "native",
+];
 const CWD: &str = "/var/lib/bench/0/ws";
 
 fn surface(name: &str) -> Surface {
@@ -87,18 +100,36 @@ fn the_gateway_costs_one_small_tool() {
 }
 
 #[test]
+fn every_way_of_discovery_is_lean_and_showing_all_is_not() {
+    let bare = tokens(&request("bare").to_string()) as f64;
+    let ratio = |name: &str| tokens(&request(name).to_string()) as f64 / bare;
+    for name in ["gateway", "explicit", "search-tail", "search-result", "devices", "native"] {
+        assert!((1.0..1.25).contains(&ratio(name)), "{name}: {}", ratio(name));
+    }
+    assert!(ratio("all") > ratio("entries") && ratio("headless") < 1.0);
+    let headless = request("headless");
+    assert_eq!(headless["tools"].as_array().unwrap().len(), 6);
+    assert_eq!(system_text(&headless).lines().count(), 4);
+    assert_eq!(request("all")["tools"].as_array().unwrap().len(), 27);
+}
+
+#[test]
 fn an_extension_that_shows_nothing_changes_no_byte() {
-    assert_ne!(surface("loaded"), surface("bare"));
-    assert_eq!(body("loaded"), body("bare"));
+    for silent in ["loaded", "explicit"] {
+        assert_ne!(surface(silent), surface("bare"));
+        assert_eq!(body(silent), body("bare"), "{silent}");
+    }
 }
 
 #[test]
 fn the_working_directory_stands_in_the_request_once_and_nothing_names_the_arm() {
-    for name in ["bare", "loaded", "gateway", "entries"] {
+    for name in SURFACES {
         let text = String::from_utf8(body(name)).unwrap();
         assert_eq!(text.matches(CWD).count(), 1, "{name}");
         assert!(text.contains(&format!("Current working directory: {CWD}")), "{name}");
-        assert!(name == "gateway" || name == "entries" || !text.contains(name), "{name}");
+        // Some names are words that any text may hold.
+        let is_word = ["gateway", "entries", "all", "native", "explicit"].contains(&name);
+        assert!(is_word || !text.contains(name), "{name}");
     }
 }
 
@@ -125,7 +156,7 @@ fn settings_are_sent_where_they_are_set_and_nowhere_else() {
 /// A surface's bytes are part of every result made with it: whoever changes them raises its version and this list.
 #[test]
 fn what_each_version_of_a_surface_shows_is_pinned() {
-    let found: Vec<String> = ["bare", "loaded", "gateway", "entries"]
+    let found: Vec<String> = SURFACES
         .into_iter()
         .map(|name| {
             let request = request(name);
@@ -140,6 +171,13 @@ fn what_each_version_of_a_surface_shows_is_pinned() {
             "loaded 1 6a6bb1ceccb8ab55",
             "gateway 1 83c6ba4d1f1cf073",
             "entries 1 8fcc476135a61b6d",
+            "explicit 1 6a6bb1ceccb8ab55",
+            "all 1 fb6cb636afc563f8",
+            "headless 1 3475ba7f0de22680",
+            "search-tail 1 8fc370e5a6cbda6a",
+            "search-result 1 bded9aa3e33fee45",
+            "devices 1 8737fe47070b1404",
+            "native 1 9a424e97a5118a69",
         ]
     );
 }

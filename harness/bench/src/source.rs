@@ -69,6 +69,10 @@ impl Source {
         let site = site(&counter);
         let plan =
             bench_runner::prepare(experiment, &source.text, &suite, &catalog, site).or_exit(Exit::Usage)?;
+        // What the agent would refuse when it starts is told before the first cell.
+        for surface in plan.arms.values().filter_map(|arm| arm.resolved.surface.as_ref()) {
+            bench_agent::check_surface(surface).or_exit(Exit::Usage)?;
+        }
         Ok(Self {
             plan,
             text: source.text,

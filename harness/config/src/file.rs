@@ -11,7 +11,7 @@ use toml::Spanned;
 /// An experiment: arms, tasks, contrasts, repeats, limits and gates.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-#[schemars(title = "bench experiment file", extend("required" = ["name", "arm"]))]
+#[schemars(title = "bench experiment file", extend("required" = ["name"]))]
 pub struct ExperimentFile {
     /// Name of the experiment. Run directories start with it.
     #[schemars(with = "String")]
@@ -52,6 +52,9 @@ pub struct ExperimentFile {
     pub upstream: Option<Spanned<UpstreamFile>>,
     /// Model settings, equal for all arms unless an arm has its own.
     pub settings: Option<SettingsFile>,
+    /// What the model can do beyond plain calls of tools, for all arms unless an arm says otherwise. Nothing is ever
+    /// derived from a model's name.
+    pub capabilities: Option<CapabilitiesFile>,
     /// Caps per attempt.
     pub limits: Option<LimitsFile>,
     /// Caps on the whole run. Raised, the same command goes on.
@@ -62,9 +65,12 @@ pub struct ExperimentFile {
     pub price: Vec<Spanned<PriceFile>>,
     /// Numbers of the decision rules. They are written into the lock before the first cell.
     pub rules: Option<RulesFile>,
-    /// The arms, at least one.
+    /// Arms of the reference agent made from factors of its surfaces: one for every combination.
+    #[schemars(with = "Option<MatrixFile>")]
+    pub matrix: Option<Spanned<MatrixFile>>,
+    /// The arms, at least one here or in `matrix`.
     #[serde(default)]
-    #[schemars(with = "Vec<ArmFile>", length(min = 1))]
+    #[schemars(with = "Vec<ArmFile>")]
     pub arm: Vec<Spanned<ArmFile>>,
     /// Planned comparisons of two arms.
     #[serde(default)]
@@ -236,6 +242,63 @@ pub struct ArmFile {
     pub oracle_profile: Option<Spanned<ProfileFile>>,
     /// Model settings of this arm. Each key replaces the experiment's.
     pub settings: Option<SettingsFile>,
+    /// Capability flags of this arm's model. Each key replaces the experiment's.
+    pub capabilities: Option<CapabilitiesFile>,
+}
+
+/// Arms of the reference agent, one for every combination of the factors. Each factor is a list of surfaces of the
+/// catalogue from which it is taken; a factor that is left out is as the base has it. An arm is called by the base and, for
+/// every factor with several entries, `factor-entry`, joined by dots.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct MatrixFile {
+    /// The surface from which every arm begins.
+    #[schemars(with = "String")]
+    pub base: Spanned<String>,
+    /// Tools with their exposure.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub tools: Vec<Spanned<String>>,
+    /// How deferred tools become callable, and what is preloaded.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub discovery: Vec<Spanned<String>>,
+    /// Guidance.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub guidance: Vec<Spanned<String>>,
+    /// Instructions around tools and guidance.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub prompt: Vec<Spanned<String>>,
+    /// Caps on results, and the archive.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub budget: Vec<Spanned<String>>,
+    /// When the conversation is summed up.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub compaction: Vec<Spanned<String>>,
+    /// How the calls of one turn are carried out.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub scheduling: Vec<Spanned<String>>,
+}
+
+/// What a model can do beyond plain calls of tools. Left out: no, and nothing is sent.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct CapabilitiesFile {
+    /// Tools that are found during the conversation can be called without standing in the request's tools.
+    pub supports_tool_search: Option<bool>,
+    /// Tools can be grouped below a name.
+    pub supports_namespaces: Option<bool>,
+    /// A tool can take free text instead of arguments by a schema.
+    pub freeform_tools: Option<bool>,
+    /// One turn may carry several calls. Sent where it is set; `false` also makes the agent carry calls out one by one.
+    pub parallel_tool_calls: Option<bool>,
+    /// The model is made to act through code alone.
+    pub supports_code_mode_only: Option<bool>,
 }
 
 /// How the oracle plays an arm.

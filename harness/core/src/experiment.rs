@@ -1,11 +1,14 @@
 //! The checked experiment: what the experiment file means once every name in it is known to exist.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::IsolationLevel;
 use crate::gate::GateRule;
 use crate::id::{AgentId, ArmId, ContrastId, ExperimentId, SuiteId, SurfaceId, TaskId};
 use crate::price::PriceCard;
+use crate::surface::SurfaceFactor;
 
 /// A checked experiment. Made by `bench-config` alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -108,12 +111,16 @@ pub struct Arm {
     pub agent: AgentId,
     /// The surface it is asked to show. For a real agent: a variant that its adapter declares.
     pub surface: SurfaceId,
+    /// Factors of the surface that are taken from other surfaces of the catalogue. Empty = the surface as it is.
+    pub factors: BTreeMap<SurfaceFactor, SurfaceId>,
     /// Command line for `agent = "command"`; empty otherwise.
     pub command: Vec<String>,
     /// Model id that the agent asks for.
     pub model: String,
     /// Model settings, checked in the recorded bytes.
     pub settings: ModelSettings,
+    /// What the model can do beyond plain calls of tools.
+    pub capabilities: Capabilities,
     /// How the oracle plays this arm.
     pub profile: Profile,
 }
@@ -129,6 +136,21 @@ pub struct ModelSettings {
     pub thinking: Option<String>,
     /// Seed passed to the provider.
     pub sampling_seed: Option<u64>,
+}
+
+/// What a model can do beyond plain calls of tools. Said in the experiment, never derived from a model's name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capabilities {
+    /// Tools that are found during the conversation can be called without standing in the request's tools.
+    pub supports_tool_search: bool,
+    /// Tools can be grouped below a name.
+    pub supports_namespaces: bool,
+    /// A tool can take free text instead of arguments by a schema.
+    pub freeform_tools: bool,
+    /// One turn may carry several calls; null = not said, nothing is sent.
+    pub parallel_tool_calls: Option<bool>,
+    /// It is made to act through code alone.
+    pub supports_code_mode_only: bool,
 }
 
 /// How the oracle plays: perfectly, or with one seeded fault. Rates are per cell, drawn from seed, task, repeat, arm.
@@ -391,16 +413,28 @@ impl Experiment {
 }
 
 impl Arm {
+    /// The factors of the surface in which two arms of a matrix differ. Two whole surfaces that the catalogue names differ
+    /// in one thing: which of them it is.
+    pub fn surface_differences(&self, other: &Arm) -> Vec<SurfaceFactor> {
+        if self.factors.is_empty() && other.factors.is_empty() {
+            return Vec::new();
+        }
+        let from = |arm: &Arm, factor| arm.factors.get(&factor).unwrap_or(&arm.surface).clone();
+        let differs = |factor: &SurfaceFactor| from(self, *factor) != from(other, *factor);
+        SurfaceFactor::ALL.into_iter().filter(differs).collect()
+    }
+
     /// The factors in which two arms differ.
     pub fn differences(&self, other: &Arm) -> Vec<Factor> {
         let mut found = Vec::new();
         if self.agent != other.agent || self.command != other.command {
             found.push(Factor::Agent);
         }
-        if self.surface != other.surface {
+        if self.surface != other.surface || self.factors != other.factors {
             found.push(Factor::Surface);
         }
-        if self.model != other.model {
+        // Flags describe the model: another set of them is another model as far as an agent can tell.
+        if self.model != other.model || self.capabilities != other.capabilities {
             found.push(Factor::Model);
         }
         if self.settings != other.settings {

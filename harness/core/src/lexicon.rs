@@ -1,6 +1,8 @@
 //! The lexicon: how an abstract action is played through the tools that a request really offers. Data, hashed into
 //! the lock, because the order of preference decides the cost metrics.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::action::ActionKind;
@@ -13,8 +15,8 @@ pub struct Lexicon {
     pub name: String,
     /// Rules in order of preference within each kind of action.
     pub rules: Vec<LexiconRule>,
-    /// How a deferred tool is made callable, where the surface has such a way.
-    pub discovery: Option<DiscoveryRule>,
+    /// How a deferred tool is made callable: the first way whose tool is offered.
+    pub discovery: Vec<DiscoveryRule>,
     /// Tools that take code which calls the other tools, and how that code is written. A tool whose dialect is not here
     /// is not played.
     #[serde(default)]
@@ -56,17 +58,24 @@ pub struct BridgeRule {
     pub tool: String,
     /// Field of its arguments that takes the code; null = it takes free text.
     pub field: Option<String>,
-    /// Text that its description holds where this dialect is spoken, with `{tool}` for the nested tool's name.
+    /// Text that its description, or a result of the conversation, holds where this dialect is spoken, with `{tool}` for
+    /// the nested tool's name.
     pub told: String,
     /// The code, with `{tool}` and `{arguments}` (JSON).
     pub code: String,
+    /// Is the code the JSON of `{arguments}` itself rather than a text that holds it?
+    #[serde(default)]
+    pub json: bool,
+    /// Further arguments beside `field`, with `{tool}`.
+    #[serde(default)]
+    pub with: BTreeMap<String, String>,
 }
 
-/// The tool by which a group is loaded.
+/// The tool by which another is made callable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DiscoveryRule {
-    /// Exact name of the gateway tool.
+    /// Exact name of the tool that loads or searches.
     pub tool: String,
-    /// Arguments that load `{group}`.
+    /// Arguments that load `{group}` or find `{tool}`.
     pub load_arguments: serde_json::Value,
 }

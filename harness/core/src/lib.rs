@@ -32,8 +32,8 @@ pub use ending::{Blame, Counting, Disposition, Ending, EndingKind, LimitHit, Rer
 pub use event::RunEvent;
 pub use evidence::{IsolationEvent, IsolationEvidence, IsolationLevel, UpstreamEvidence};
 pub use experiment::{
-    Arm, Contrast, ContrastRole, Endpoint, EndpointKind, Experiment, Factor, Limits, ModelSettings, Profile,
-    RunLimits, TaskSelection, Upstream,
+    Arm, Capabilities, Contrast, ContrastRole, Endpoint, EndpointKind, Experiment, Factor, Limits,
+    ModelSettings, Profile, RunLimits, TaskSelection, Upstream,
 };
 pub use gate::{Decision, GateRule, GateScope, Margin};
 pub use id::{AgentId, ArmId, ContrastId, ExperimentId, GateId, IdError, SuiteId, SurfaceId, TaskId};
@@ -44,5 +44,8 @@ pub use metric::Metric;
 pub use price::{Price, PriceCard};
 pub use schedule::{Block, Cell, Schedule};
 pub use source::{Problem, Source};
-pub use surface::{CodeExposure, Discovery, ModelExposure, Surface, SurfaceTool};
-pub use task::{Task, Track};
+pub use surface::{
+    CodeExposure, Compaction, Discovery, IntentRule, Lifecycle, ModelExposure, Prompt, ResultBudget,
+    Scheduling, Surface, SurfaceFactor, SurfaceTool,
+};
+pub use task::{AskAnswer, Task, Track};

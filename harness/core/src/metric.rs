@@ -42,6 +42,24 @@ pub enum Metric {
     Retries,
     /// Changes of the tool surface after the first request.
     SurfaceChanges,
+    /// Calls that list, load or search tools.
+    DiscoveryCalls,
+    /// Actions that a deferred tool would have played and another one did, because it was never made callable.
+    NeverDiscovered,
+    /// Tools made callable and never called.
+    LoadsInVain,
+    /// Tool calls equal in name and arguments to an earlier one.
+    RepeatedCalls,
+    /// Tool calls over turns.
+    CallsPerTurn,
+    /// Of the tool calls, the share carried out beside another.
+    ConcurrentShare,
+    /// Reads of the archive over results that it holds.
+    ArchiveReadsPerResult,
+    /// Bytes of results that were kept out of the context.
+    BytesKeptOut,
+    /// Times a person had to answer, hand over or approve.
+    HumanSteps,
     /// Exec to exit of the agent.
     WallMs,
     /// Cost by the experiment's price card.
@@ -73,7 +91,7 @@ pub struct MetricNature {
 
 impl Metric {
     /// Every metric, in the order of reports.
-    pub const ALL: [Metric; 20] = [
+    pub const ALL: [Metric; 29] = [
         Metric::PassRate,
         Metric::FirstRequestTokens,
         Metric::InputTokens,
@@ -92,6 +110,15 @@ impl Metric {
         Metric::OutsideAccesses,
         Metric::Retries,
         Metric::SurfaceChanges,
+        Metric::DiscoveryCalls,
+        Metric::NeverDiscovered,
+        Metric::LoadsInVain,
+        Metric::RepeatedCalls,
+        Metric::CallsPerTurn,
+        Metric::ConcurrentShare,
+        Metric::ArchiveReadsPerResult,
+        Metric::BytesKeptOut,
+        Metric::HumanSteps,
         Metric::WallMs,
         Metric::CostUsd,
     ];
@@ -117,6 +144,15 @@ impl Metric {
             Self::OutsideAccesses => "outside_accesses",
             Self::Retries => "retries",
             Self::SurfaceChanges => "surface_changes",
+            Self::DiscoveryCalls => "discovery_calls",
+            Self::NeverDiscovered => "never_discovered",
+            Self::LoadsInVain => "loads_in_vain",
+            Self::RepeatedCalls => "repeated_calls",
+            Self::CallsPerTurn => "calls_per_turn",
+            Self::ConcurrentShare => "concurrent_share",
+            Self::ArchiveReadsPerResult => "archive_reads_per_result",
+            Self::BytesKeptOut => "bytes_kept_out",
+            Self::HumanSteps => "human_steps",
             Self::WallMs => "wall_ms",
             Self::CostUsd => "cost_usd",
         }
@@ -147,7 +183,16 @@ impl Metric {
             | Self::Loads
             | Self::OutsideAccesses
             | Self::Retries
-            | Self::SurfaceChanges => ("count", Direction::Lower, false, true),
+            | Self::SurfaceChanges
+            | Self::DiscoveryCalls
+            | Self::NeverDiscovered
+            | Self::LoadsInVain
+            | Self::RepeatedCalls
+            | Self::HumanSteps => ("count", Direction::Lower, false, true),
+            // Ratios of what was reached until the end: a cut takes from both sides.
+            Self::CallsPerTurn | Self::ConcurrentShare => ("ratio", Direction::Higher, false, false),
+            Self::ArchiveReadsPerResult => ("ratio", Direction::Lower, false, false),
+            Self::BytesKeptOut => ("bytes", Direction::Higher, false, false),
             Self::WallMs => ("ms", Direction::Lower, false, true),
             Self::CostUsd => ("usd", Direction::Lower, false, true),
         };

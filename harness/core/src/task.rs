@@ -26,8 +26,20 @@ pub struct Task {
     pub dir: PathBuf,
     /// A text that stands in every hidden file and nowhere else; seen in a request it proves a leak.
     pub canary: String,
+    /// What the user answers when he is asked, first fitting entry first. Stays on the harness's side until he is asked.
+    pub asks: Vec<AskAnswer>,
     /// Digest over every file of the task.
     pub sha256: Sha256Hex,
+}
+
+/// An answer of the user.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct AskAnswer {
+    /// Text that the question holds, capitals aside; empty = any question.
+    pub when: String,
+    /// What he says.
+    pub answer: String,
 }
 
 impl Task {

@@ -16,6 +16,11 @@ use crate::ledger::{ChatFacts, semantic_sha256};
 use crate::reply::error_body;
 use crate::shared::{Shared, State};
 
+/// End of the path at which our own agent asks the user.
+const HUMAN_PATH: &str = "/human";
+/// Said to a question for which the task has no answer.
+const NO_ANSWER: &str = "I have nothing to add. Take the reading that fits the files best.";
+
 /// What becomes of a request.
 pub(crate) enum Admission {
     /// It goes to the upstream.
@@ -126,7 +131,10 @@ pub(crate) fn admit(shared: &Shared, arrival: &Arrival) -> Admission {
             Admission::Forward(Box::new(Admitted { request, class, rule, chat: Arc::new(read.chat), facts }))
         }
         Err(turned) => {
-            let answered = matches!(turned.class, RequestClass::Probe | RequestClass::TokenCounting);
+            let answered = matches!(
+                turned.class,
+                RequestClass::Probe | RequestClass::TokenCounting | RequestClass::Human
+            );
             state.requests += u32::from(answered);
             let labels = (request, turned.class.word(), turned.rule.as_str());
             state.trace_request(shared, arrival, labels, (None, body_tokens));
@@ -203,6 +211,9 @@ fn model_call(shared: &Shared, arrival: &Arrival, content: &[u8]) -> Result<Api,
             ending: None,
         });
     }
+    if arrival.method == hyper::Method::POST && arrival.path.ends_with(HUMAN_PATH) {
+        return Err(answered_by_the_user(shared, arrival));
+    }
     let api = Api::of_path(&arrival.path).filter(|_| arrival.method == hyper::Method::POST);
     let Some(api) = api else {
         let Some(canned) = auxiliary(arrival.method.as_str(), &arrival.path, &[]) else {
@@ -218,6 +229,27 @@ fn model_call(shared: &Shared, arrival: &Arrival, content: &[u8]) -> Result<Api,
         });
     };
     Ok(api)
+}
+
+/// What the task's script says to a question. The script never leaves the harness: who has not asked cannot read it, and
+/// whoever asks, agent or shell, is counted.
+fn answered_by_the_user(shared: &Shared, arrival: &Arrival) -> Turned {
+    let said: serde_json::Value = serde_json::from_slice(&arrival.body).unwrap_or_default();
+    let question =
+        said.get("question").and_then(serde_json::Value::as_str).unwrap_or_default().to_lowercase();
+    let fitting = shared.spec.asks.iter().find(|ask| question.contains(&ask.when.to_lowercase()));
+    let (rule, answer) = match fitting {
+        Some(ask) => ("question to the user, answered by the task's script", ask.answer.as_str()),
+        None => ("question to the user; the task's script has no answer", NO_ANSWER),
+    };
+    Turned {
+        class: RequestClass::Human,
+        rule: rule.to_owned(),
+        status: StatusCode::OK,
+        content_type: "application/json",
+        body: serde_json::json!({"answer": answer}).to_string().into(),
+        ending: None,
+    }
 }
 
 fn within_requests(shared: &Shared, state: &State) -> Result<(), Turned> {

@@ -22,6 +22,8 @@ pub enum RequestClass {
     TokenCounting,
     /// A turn of an agent that the agent started.
     Subagent,
+    /// A question to the user, answered in his place.
+    Human,
     /// Anything that is no model call.
     Probe,
     /// Turned away by the recorder.
@@ -38,6 +40,7 @@ impl RequestClass {
             Self::Naming => "naming",
             Self::TokenCounting => "token_counting",
             Self::Subagent => "subagent",
+            Self::Human => "human",
             Self::Probe => "probe",
             Self::Refused => "refused",
         }

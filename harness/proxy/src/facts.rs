@@ -73,6 +73,7 @@ impl State {
             | RequestClass::Naming
             | RequestClass::TokenCounting
             | RequestClass::Subagent
+            | RequestClass::Human
             | RequestClass::Probe
             | RequestClass::Refused => Prefix::default(),
         };

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bench_core::ledger::TokenizerIdentity;
-use bench_core::{Clock, Ending, Limits, Sha256Hex, UpstreamEvidence, WireKind};
+use bench_core::{AskAnswer, Clock, Ending, Limits, Sha256Hex, UpstreamEvidence, WireKind};
 use bench_record::RequestStoreError;
 use tokio::task::JoinHandle;
 
@@ -41,6 +41,8 @@ pub struct RecorderSpec {
     pub error_prefixes: Vec<String>,
     /// Capability group of each tool that can be loaded.
     pub groups: BTreeMap<String, String>,
+    /// What the user answers when the agent asks him, first fitting entry first.
+    pub asks: Vec<AskAnswer>,
     /// Where time comes from.
     pub clock: Arc<dyn Clock>,
 }

@@ -60,6 +60,8 @@ pub struct Totals {
     pub tool_calls: u64,
     /// Of these, refused or failed; null when nothing is known about this agent's errors.
     pub tool_errors: Option<u64>,
+    /// Questions to the user that were answered in his place.
+    pub human_steps: u64,
     /// Tries that the recorder made again.
     pub retries: u64,
     /// Turns whose tool definitions differ from those of the turn before.

@@ -179,6 +179,8 @@ fn bridged(told: &str) -> Arc<Lexicon> {
         field: None,
         told: told.into(),
         code: "const r = await tools.{tool}({arguments}); text(r.output)".into(),
+        json: false,
+        with: Default::default(),
     };
     Arc::new(Lexicon { bridges: vec![bridge], ..lexicon() })
 }

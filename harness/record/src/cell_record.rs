@@ -189,6 +189,24 @@ pub struct Metrics {
     pub outside_accesses: Option<u64>,
     pub retries: Option<u64>,
     pub surface_changes: Option<u64>,
+    #[serde(default)]
+    pub discovery_calls: Option<u64>,
+    #[serde(default)]
+    pub never_discovered: Option<u64>,
+    #[serde(default)]
+    pub loads_in_vain: Option<u64>,
+    #[serde(default)]
+    pub repeated_calls: Option<u64>,
+    #[serde(default)]
+    pub concurrent_calls: Option<u64>,
+    #[serde(default)]
+    pub results_cut: Option<u64>,
+    #[serde(default)]
+    pub archive_reads: Option<u64>,
+    #[serde(default)]
+    pub bytes_kept_out: Option<u64>,
+    #[serde(default)]
+    pub human_steps: Option<u64>,
     pub wall_ms: Option<f64>,
     pub cost_usd: Option<f64>,
 }
@@ -213,6 +231,11 @@ impl CellRecord {
     pub fn metric(&self, metric: Metric) -> Option<f64> {
         let m = &self.metrics;
         let count = |value: Option<u64>| value.map(|v| v as f64);
+        // Nothing over nothing is unknown, not zero.
+        let ratio = |part: Option<u64>, whole: Option<u64>| match (part, whole) {
+            (Some(part), Some(whole)) if whole > 0 => Some(part as f64 / whole as f64),
+            _ => None,
+        };
         match metric {
             Metric::PassRate => self.passed().map(|passed| if passed { 1.0 } else { 0.0 }),
             Metric::FirstRequestTokens => count(m.first_request_tokens),
@@ -232,6 +255,15 @@ impl CellRecord {
             Metric::OutsideAccesses => count(m.outside_accesses),
             Metric::Retries => count(m.retries),
             Metric::SurfaceChanges => count(m.surface_changes),
+            Metric::DiscoveryCalls => count(m.discovery_calls),
+            Metric::NeverDiscovered => count(m.never_discovered),
+            Metric::LoadsInVain => count(m.loads_in_vain),
+            Metric::RepeatedCalls => count(m.repeated_calls),
+            Metric::CallsPerTurn => ratio(m.tool_calls, m.turns),
+            Metric::ConcurrentShare => ratio(m.concurrent_calls, m.tool_calls),
+            Metric::ArchiveReadsPerResult => ratio(m.archive_reads, m.results_cut),
+            Metric::BytesKeptOut => count(m.bytes_kept_out),
+            Metric::HumanSteps => count(m.human_steps),
             Metric::WallMs => m.wall_ms,
             Metric::CostUsd => m.cost_usd,
         }

@@ -131,22 +131,26 @@ fn tool_difference(surface: &Surface, lexicon: &Lexicon, record: &CellRecord) ->
         ModelExposure::Direct => true,
         ModelExposure::Deferred | ModelExposure::Hidden => false,
     });
-    let finder = match surface.discovery {
-        Discovery::None => None,
-        Discovery::Gateway => lexicon.discovery.as_ref().map(|rule| rule.tool.as_str()),
-    };
-    let declared: BTreeSet<&str> = direct.map(|tool| tool.name.as_str()).chain(finder).collect();
+    let finders: BTreeSet<&str> = lexicon.discovery.iter().map(|rule| rule.tool.as_str()).collect();
+    let declared: BTreeSet<&str> = direct.map(|tool| tool.name.as_str()).collect();
     let offered: BTreeSet<&str> = record
         .tools
         .iter()
         .filter(|tool| tool.first_offered_turn <= 1)
         .map(|tool| tool.name.as_str())
         .collect();
-    let list = |names: Vec<&str>| names.join(", ");
-    (
-        list(declared.difference(&offered).copied().collect()),
-        list(offered.difference(&declared).copied().collect()),
-    )
+    let missing: Vec<&str> = declared.difference(&offered).copied().collect();
+    let surplus: Vec<&str> = match surface.discovery {
+        Discovery::None | Discovery::Gateway | Discovery::Intent => {
+            offered.difference(&declared).filter(|tool| !finders.contains(*tool)).copied().collect()
+        }
+        // What these ways add to a first request (a tool that calls by name, entries that the wire defers) is not
+        // named in the surface's list.
+        Discovery::SearchAppend | Discovery::SearchResult | Discovery::Devices | Discovery::Native => {
+            Vec::new()
+        }
+    };
+    (missing.join(", "), surplus.join(", "))
 }
 
 #[cfg(test)]

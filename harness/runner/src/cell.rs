@@ -218,6 +218,7 @@ impl Stage<'_> {
             canaries: vec![self.task.canary.clone()],
             error_prefixes: resolved.lexicon.error_prefixes.clone(),
             groups: groups_of(self.arm),
+            asks: self.task.asks.clone(),
             clock: self.harness.clock.clone(),
         };
         Recorder::start(listener, spec).await.map_err(|e| fault(e.to_string()))

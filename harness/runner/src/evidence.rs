@@ -12,6 +12,7 @@ use bench_record::{
 };
 use bench_tasks::Verification;
 
+use crate::agent_says;
 use crate::attempt::{Harness, Ticket};
 use crate::cell::{Stage, dir_digest};
 use crate::prepare::RunPlan;
@@ -72,6 +73,12 @@ pub(crate) fn record_of(stage: &Stage<'_>, findings: Findings) -> CellRecord {
     if let Some(recording) = findings.recording {
         take_recording(&mut record, recording);
     }
+    if let Some(surface) = &stage.arm.resolved.surface {
+        agent_says::add(&mut record, &stage.dir.join("stdout"));
+        let lexicon = &stage.arm.resolved.lexicon;
+        record.metrics.never_discovered =
+            record.oracle.as_ref().map(|o| agent_says::missed(o, surface, lexicon));
+    }
     if let Some(verification) = findings.verification {
         record.verdict = Some(if verification.passed { Verdict::Passed } else { Verdict::Failed });
         record.checks =
@@ -123,8 +130,10 @@ fn take_recording(record: &mut CellRecord, recording: Recording) {
         outside_accesses,
         retries: Some(totals.retries),
         surface_changes: Some(totals.surface_changes),
+        human_steps: Some(totals.human_steps),
         wall_ms,
         cost_usd: recording.cost_usd,
+        ..Metrics::default()
     };
     record.upstream_wait_ms = Some(recording.upstream_wait_ms);
     record.tokens = recording.tokens;

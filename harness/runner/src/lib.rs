@@ -4,6 +4,7 @@
 //! protocol of one cell stands in [`cell`]; nothing here prints.
 
 mod access;
+pub mod agent_says;
 pub mod attempt;
 mod breaker;
 mod canary;

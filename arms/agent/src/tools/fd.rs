@@ -30,6 +30,25 @@ pub(super) struct Arguments {
     limit: Option<usize>,
 }
 
+/// Arguments of `glob`, the same search with fewer of them.
+#[derive(Debug, Deserialize)]
+pub(super) struct Glob {
+    pattern: String,
+    path: Option<String>,
+    #[serde(default)]
+    hidden: bool,
+    limit: Option<usize>,
+}
+
+impl Arguments {
+    /// What `glob` asks for.
+    pub(super) fn of_glob(given: Glob) -> Self {
+        let Glob { pattern, path, hidden, limit } = given;
+        let kind = Some(Kind::File);
+        Self { pattern: Some(pattern), path, hidden, limit, kind, glob: true, ..Self::default() }
+    }
+}
+
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Kind {

@@ -1,10 +1,15 @@
 //! The tools themselves: arguments that fit the schema in, text out. An `Err` is the reason why the call failed, told
 //! to the model. Results hold no time, process id or made-up name.
 
+pub(crate) mod archive;
 mod bash;
 mod cut;
 mod edit;
 mod fd;
+mod git;
+mod lists;
+mod ls;
+mod patch;
 mod place;
 mod read;
 mod rg;
@@ -12,20 +17,100 @@ mod walk;
 mod write;
 
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Runs a tool whose arguments have been checked against its schema.
-pub(crate) fn run(name: &str, given: Value, workspace: &Path) -> Result<String, String> {
-    match name {
-        "read" => read::run(&taken(given)?, workspace),
-        "bash" => bash::run(&taken(given)?, workspace),
-        "edit" => edit::run(&taken(given)?, workspace),
-        "write" => write::run(&taken(given)?, workspace),
-        "fd" => fd::run(&taken(given)?, workspace),
-        "rg" => rg::run(&taken(given)?, workspace),
-        other => Err(format!("{other} is not available in this build")),
+/// What tools keep from one call to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    todo: Vec<lists::ListedStep>,
+    tasks: Vec<lists::ListedStep>,
+    pub(crate) archive: archive::Archive,
+}
+
+/// Where tools work and what they keep. Calls that run beside one another share it.
+#[derive(Debug)]
+pub(crate) struct Desk<'a> {
+    workspace: &'a Path,
+    kept: Mutex<Kept>,
+}
+
+/// May a call run beside others?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It only looks.
+    Shared,
+    /// It may change something.
+    Exclusive,
+}
+
+/// May calls of this tool run beside others? What is not known to only look is taken to change something.
+pub(crate) fn access(name: &str) -> Access {
+    const LOOKING: [&str; 12] = [
+        "read",
+        "fd",
+        "rg",
+        "ls",
+        "glob",
+        "grep",
+        "git_show",
+        "git_diff",
+        "git_log",
+        "think",
+        "archive_read",
+        "tasks_list",
+    ];
+    if LOOKING.contains(&name) { Access::Shared } else { Access::Exclusive }
+}
+
+/// Can a tool of this name be carried out by this build?
+pub(crate) fn is_built(name: &str) -> bool {
+    const NOT_BUILT: [&str; 4] = ["subagent_spawn", "workflow", "bg_start", "create_goal"];
+    !NOT_BUILT.contains(&name)
+}
+
+impl<'a> Desk<'a> {
+    pub(crate) fn in_workspace(workspace: &'a Path) -> Self {
+        Self { workspace, kept: Mutex::default() }
+    }
+
+    /// What is kept. A call that panicked must not take the lists of the others with it.
+    pub(crate) fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Is there a step on the task list?
+    pub(crate) fn has_tasks(&self) -> bool {
+        !self.kept().tasks.is_empty()
+    }
+
+    /// Runs a tool whose arguments have been checked against its schema.
+    pub(crate) fn run(&self, name: &str, given: Value) -> Result<String, String> {
+        let here = self.workspace;
+        match name {
+            "read" => read::run(&taken(given)?, here),
+            "bash" => bash::run(&taken(given)?, here),
+            "edit" => edit::run(&taken(given)?, here),
+            "write" => write::run(&taken(given)?, here),
+            "fd" => fd::run(&taken(given)?, here),
+            "glob" => fd::run(&fd::Arguments::of_glob(taken(given)?), here),
+            "rg" => rg::run(&taken(given)?, here),
+            "grep" => rg::run(&rg::Arguments::of_grep(taken(given)?), here),
+            "ls" => ls::run(&taken(given)?, here),
+            "git_show" => git::show(&taken(given)?, here),
+            "git_diff" => git::diff(&taken(given)?, here),
+            "git_log" => git::log(&taken(given)?, here),
+            "apply_patch" => patch::run(&taken(given)?, here),
+            "think" => Ok("[Noted.]".to_owned()),
+            "archive_read" => self.kept().archive.open(&taken(given)?),
+            "todo" => lists::todo(&mut self.kept().todo, taken(given)?),
+            "tasks_add" => Ok(lists::add(&mut self.kept().tasks, taken(given)?)),
+            "tasks_update" => lists::update(&mut self.kept().tasks, &taken(given)?),
+            "tasks_list" => Ok(lists::shown(&self.kept().tasks)),
+            other => Err(format!("{other} is not available in this build")),
+        }
     }
 }
 

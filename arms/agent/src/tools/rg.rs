@@ -33,6 +33,29 @@ pub(super) struct Arguments {
     max_matches_per_file: Option<u64>,
 }
 
+/// Arguments of `grep`, the same search with fewer of them.
+#[derive(Debug, Deserialize)]
+pub(super) struct Grep {
+    pattern: String,
+    path: Option<String>,
+    glob: Option<String>,
+    #[serde(default)]
+    ignore_case: bool,
+    #[serde(default)]
+    literal: bool,
+    #[serde(default)]
+    context: usize,
+}
+
+impl Arguments {
+    /// What `grep` asks for.
+    pub(super) fn of_grep(given: Grep) -> Self {
+        let Grep { pattern, path, glob, ignore_case, literal, context } = given;
+        let case_sensitive = Some(!ignore_case);
+        Self { pattern, path, glob, case_sensitive, fixed_strings: literal, context, ..Self::default() }
+    }
+}
+
 pub(super) fn run(given: &Arguments, workspace: &Path) -> Result<String, String> {
     let root = Root::of(workspace, given.path.as_deref())?;
     let matcher = matcher_asked(given)?;

@@ -1,13 +1,15 @@
 //! Arms: agent, surface, command, model, settings and the oracle's profile.
 
+use std::collections::BTreeMap;
+
 use bench_core::experiment::ProfileKind;
 use bench_core::source::{unknown, unknown_to};
-use bench_core::{AgentId, Arm, ArmId, Catalogue, ModelSettings, Profile, SurfaceId, Upstream};
+use bench_core::{AgentId, Arm, ArmId, Capabilities, Catalogue, ModelSettings, Profile, SurfaceId, Upstream};
 use toml::Spanned;
 
-use super::{numbers, refuse_repeated};
+use super::{matrix, numbers, refuse_repeated};
 use crate::error::Findings;
-use crate::file::{ArmFile, ExperimentFile, ProfileFile};
+use crate::file::{ArmFile, CapabilitiesFile, ExperimentFile, ProfileFile};
 
 const DEFAULT_AGENT: &str = "reference";
 const COMMAND_AGENT: &str = "command";
@@ -24,39 +26,54 @@ const PROFILES: [(&str, ProfileKind); 6] = [
 ];
 
 /// An arm that the file names; `checked` is `None` when a finding says what is wrong with it.
-pub(super) struct NamedArm<'f> {
-    pub(super) name: &'f str,
+pub(super) struct NamedArm {
+    pub(super) name: String,
     pub(super) checked: Option<Arm>,
 }
 
 /// What all arms share.
-struct Shared<'a> {
-    upstream: Option<&'a Upstream>,
-    catalogue: &'a Catalogue,
+pub(super) struct Shared<'a> {
+    pub(super) upstream: Option<&'a Upstream>,
+    pub(super) catalogue: &'a Catalogue,
     model: Option<&'a Spanned<String>>,
-    settings: Option<ModelSettings>,
+    pub(super) settings: Option<ModelSettings>,
+    pub(super) capabilities: Capabilities,
 }
 
 /// The arms in the order of the file.
-pub(super) fn check<'f>(
-    file: &'f ExperimentFile,
+pub(super) fn check(
+    file: &ExperimentFile,
     upstream: Option<&Upstream>,
     catalogue: &Catalogue,
     findings: &mut Findings<'_>,
-) -> Vec<NamedArm<'f>> {
-    if file.arm.is_empty() {
-        findings.missing_from_file("arm", "there is no arm: add at least one [[arm]] table");
+) -> Vec<NamedArm> {
+    if file.arm.is_empty() && file.matrix.is_none() {
+        findings.missing_from_file("arm", "there is no arm: add at least one [[arm]] table, or [matrix]");
     }
     refuse_repeated("arm", file.arm.iter().map(|arm| &arm.get_ref().name), findings);
     let settings = numbers::settings(file.settings.as_ref(), &ModelSettings::default(), findings);
-    let shared = Shared { upstream, catalogue, model: file.model.as_ref(), settings };
-    file.arm
+    let capabilities = capabilities(file.capabilities.as_ref(), &Capabilities::default());
+    let shared = Shared { upstream, catalogue, model: file.model.as_ref(), settings, capabilities };
+    let mut arms: Vec<NamedArm> = file
+        .arm
         .iter()
         .map(|table| NamedArm {
-            name: table.get_ref().name.get_ref(),
+            name: table.get_ref().name.get_ref().clone(),
             checked: arm(table, &shared, findings),
         })
-        .collect()
+        .collect();
+    if let Some(table) = &file.matrix {
+        for made in matrix::arms(table, &shared, findings) {
+            if arms.iter().any(|arm| arm.name == made.name) {
+                findings.wrong(
+                    table.span(),
+                    format!("the matrix makes an arm `{}`, and one is called so already", made.name),
+                );
+            }
+            arms.push(made);
+        }
+    }
+    arms
 }
 
 fn arm(table: &Spanned<ArmFile>, shared: &Shared<'_>, findings: &mut Findings<'_>) -> Option<Arm> {
@@ -75,11 +92,25 @@ fn arm(table: &Spanned<ArmFile>, shared: &Shared<'_>, findings: &mut Findings<'_
         id: id?,
         agent: agent?,
         surface: surface?,
+        factors: BTreeMap::new(),
         command: command?,
         model: model?,
         settings: settings?,
+        capabilities: capabilities(file.capabilities.as_ref(), &shared.capabilities),
         profile: profile?,
     })
+}
+
+/// Flags with each key of the file in the place of the one above.
+fn capabilities(file: Option<&CapabilitiesFile>, above: &Capabilities) -> Capabilities {
+    let Some(file) = file else { return above.clone() };
+    Capabilities {
+        supports_tool_search: file.supports_tool_search.unwrap_or(above.supports_tool_search),
+        supports_namespaces: file.supports_namespaces.unwrap_or(above.supports_namespaces),
+        freeform_tools: file.freeform_tools.unwrap_or(above.freeform_tools),
+        parallel_tool_calls: file.parallel_tool_calls.or(above.parallel_tool_calls),
+        supports_code_mode_only: file.supports_code_mode_only.unwrap_or(above.supports_code_mode_only),
+    }
 }
 
 fn agent(table: &Spanned<ArmFile>, catalogue: &Catalogue, findings: &mut Findings<'_>) -> Option<AgentId> {
@@ -150,7 +181,17 @@ fn command(table: &Spanned<ArmFile>, agent: &AgentId, findings: &mut Findings<'_
 }
 
 fn model(table: &Spanned<ArmFile>, shared: &Shared<'_>, findings: &mut Findings<'_>) -> Option<String> {
-    match table.get_ref().model.as_ref().or(shared.model) {
+    model_of(table.get_ref().model.as_ref(), table.span(), shared, findings)
+}
+
+/// The model of an arm whose table stands at these bytes.
+pub(super) fn model_of(
+    written: Option<&Spanned<String>>,
+    table: std::ops::Range<usize>,
+    shared: &Shared<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<String> {
+    match written.or(shared.model) {
         Some(written) if written.get_ref().trim().is_empty() => {
             findings.wrong(written.span(), "the model id is empty: write the id that the endpoint knows");
             None
@@ -160,7 +201,7 @@ fn model(table: &Spanned<ArmFile>, shared: &Shared<'_>, findings: &mut Findings<
         None => {
             let message =
                 "no model: a real upstream needs one; write `model = \"…\"` here or at the top of the file";
-            findings.missing(table.span(), "arm.model", message);
+            findings.missing(table, "arm.model", message);
             None
         }
     }

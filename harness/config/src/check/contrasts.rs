@@ -35,7 +35,7 @@ pub(super) struct NamedContrast<'f> {
 /// The contrasts in the order of the file.
 pub(super) fn check<'f>(
     file: &'f ExperimentFile,
-    arms: &[NamedArm<'_>],
+    arms: &[NamedArm],
     findings: &mut Findings<'_>,
 ) -> Vec<NamedContrast<'f>> {
     refuse_repeated("contrast", file.contrast.iter().map(|contrast| &contrast.get_ref().name), findings);
@@ -55,7 +55,7 @@ pub(super) fn check<'f>(
 fn contrast(
     file: &ContrastFile,
     role: Option<ContrastRole>,
-    arms: &[NamedArm<'_>],
+    arms: &[NamedArm],
     findings: &mut Findings<'_>,
 ) -> Option<Contrast> {
     let id = findings.id(&file.name, ContrastId::new);
@@ -87,12 +87,12 @@ fn contrast(
 /// The arm of this name: outer `None` = no such arm (reported here), inner `None` = it has a problem of its own.
 fn arm_named<'a>(
     written: &Spanned<String>,
-    arms: &'a [NamedArm<'_>],
+    arms: &'a [NamedArm],
     findings: &mut Findings<'_>,
 ) -> Option<Option<&'a Arm>> {
-    let found = arms.iter().find(|arm| arm.name == written.get_ref());
+    let found = arms.iter().find(|arm| arm.name == *written.get_ref());
     if found.is_none() {
-        let known: Vec<&str> = arms.iter().map(|arm| arm.name).collect();
+        let known: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
         findings.wrong(written.span(), unknown("arm", written.get_ref(), &known));
     }
     found.map(|arm| arm.checked.as_ref())
@@ -101,6 +101,16 @@ fn arm_named<'a>(
 /// Why two arms are no ablation of the factor; `None` when they are.
 fn not_an_ablation(control: &Arm, candidate: &Arm, factor: Factor) -> Option<String> {
     let differences = control.differences(candidate);
+    let parts = control.surface_differences(candidate);
+    if factor == Factor::Surface && parts.len() > 1 {
+        let words: Vec<&str> = parts.iter().map(|part| part.word()).collect();
+        return Some(format!(
+            "`{}` and `{}` differ in several factors of the surface ({}): a contrast may differ in one only",
+            control.id,
+            candidate.id,
+            words.join(", ")
+        ));
+    }
     let arms = format!("`{}` and `{}`", control.id, candidate.id);
     let list = |factors: &[Factor]| {
         factors.iter().map(|factor| format!("`{}`", factor.word())).collect::<Vec<_>>().join(", ")

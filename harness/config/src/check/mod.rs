@@ -4,6 +4,7 @@
 mod arms;
 mod contrasts;
 mod gates;
+mod matrix;
 mod numbers;
 mod upstream;
 

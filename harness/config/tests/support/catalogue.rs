@@ -7,9 +7,24 @@ pub(crate) fn catalogue() -> Catalogue {
     let surfaces =
         |names: &[&str]| names.iter().map(|name| SurfaceId::new(*name).unwrap()).collect::<Vec<_>>();
     let tasks = |names: &[&str]| names.iter().map(|name| TaskId::new(*name).unwrap()).collect::<Vec<_>>();
+    let reference = surfaces(&[
+        "bare",
+        "loaded",
+        "gateway",
+        "entries",
+        "explicit",
+        "all",
+        "headless",
+        "search-tail",
+        "search-result",
+        "devices",
+        "native",
+    ]);
     Catalogue {
         agents: [
-            ("reference", surfaces(&["bare", "loaded", "gateway", "entries"])),
+            ("reference", reference.clone()),
+            ("reference-responses", reference.clone()),
+            ("reference-messages", reference),
             ("pi", surfaces(&["four-tools", "seven-builtins"])),
             ("codex", surfaces(&["default", "code-mode-only"])),
             ("claude", surfaces(&["bare", "default"])),

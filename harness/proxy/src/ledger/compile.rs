@@ -157,6 +157,7 @@ fn totals(exchanges: &[Exchange], walk: &Walk<'_>, provider: Option<&Usage>) -> 
         turns: walk.turns.len() as u64,
         tool_calls: walk.turns.iter().map(|turn| turn.calls.len() as u64).sum(),
         tool_errors: walk.context.knows_errors.then_some(walk.errors),
+        human_steps: exchanges.iter().filter(|e| e.class == RequestClass::Human).count() as u64,
         retries: exchanges.iter().map(|exchange| u64::from(exchange.retries)).sum(),
         surface_changes: walk.surface_changes,
         compactions: billed(exchanges).filter(|(e, _, _)| e.class == RequestClass::Compaction).count() as u64,

@@ -44,6 +44,7 @@ pub fn spec(dir: &Path, upstream: Arc<dyn Upstream>) -> RecorderSpec {
         counter: counter(),
         canaries: vec!["canary-5f1e".to_owned()],
         error_prefixes: vec!["error:".to_owned()],
+        asks: Vec::new(),
         groups: BTreeMap::from([("fd".to_owned(), "files".to_owned())]),
         clock: Arc::new(SystemClock::default()),
     }
@@ -215,10 +216,10 @@ pub fn lexicon() -> Lexicon {
                 json!({"command": "find {path|sh} -name {pattern|sh}"}),
             )),
         ],
-        discovery: Some(DiscoveryRule {
+        discovery: vec![DiscoveryRule {
             tool: "capabilities".into(),
             load_arguments: json!({"load": "{group}"}),
-        }),
+        }],
         error_prefixes: vec!["error:".into()],
         sha256: Sha256Hex::of("test"),
     }

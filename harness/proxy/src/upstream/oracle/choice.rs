@@ -3,7 +3,7 @@
 //! first, then a substitution, and last any tool whose shape is a shell's.
 
 use bench_core::{Action, ActionKind, LexiconRule};
-use bench_wire::{CallForm, ModelRequest, RequestTool, ToolKind};
+use bench_wire::{CallForm, Exposure, ModelRequest, RequestTool, ToolKind};
 use serde_json::{Map, Value};
 
 use super::book::OracleScript;
@@ -71,27 +71,48 @@ pub(super) fn ways(offered: &Offered<'_>, action: &Action, discovery: Discovery)
 }
 
 impl Offered<'_> {
+    /// The tool of this name where it can be called now: one that is only flagged has to be found first.
+    fn offered(&self, name: &str) -> Option<&RequestTool> {
+        self.request.tool(name).filter(|tool| tool.exposure != Exposure::Deferred)
+    }
+
+    /// Does the tool itself, or a result of the conversation, hold this text?
+    fn tells(&self, tool: &RequestTool, text: &str) -> bool {
+        let results = self.request.messages.iter().flat_map(|message| &message.results);
+        tool.description.contains(text) || results.into_iter().any(|result| result.text.contains(text))
+    }
+
     fn call(&self, rule: &LexiconRule, values: &Values) -> Option<Way> {
-        let tool = self.request.tool(&rule.tool)?;
+        let tool = self.offered(&rule.tool)?;
         Some(way_of(tool, &values.fill(&rule.arguments)?, rule))
     }
 
     /// The rule's tool is nested below a tool that takes code, and the code's dialect is known.
     fn bridged(&self, rule: &LexiconRule, values: &Values) -> Option<Way> {
-        if self.request.tool(&rule.tool).is_some() {
+        if self.offered(&rule.tool).is_some() {
             return None;
         }
         let nested = values.fill(&rule.arguments)?;
         self.script.lexicon.bridges.iter().find_map(|bridge| {
-            let tool = self.request.tool(&bridge.tool)?;
+            let tool = self.offered(&bridge.tool)?;
             let names = Values::of_nested(&rule.tool, &nested);
             let told = names.fill(&Value::String(bridge.told.clone()))?;
-            if !tool.description.contains(told.as_str()?) {
+            if !self.tells(tool, told.as_str()?) {
                 return None;
             }
-            let code = names.fill(&Value::String(bridge.code.clone()))?;
+            let code = match bridge.json {
+                true => nested.clone(),
+                false => names.fill(&Value::String(bridge.code.clone()))?,
+            };
+            let mut fields = Map::new();
+            for (key, value) in &bridge.with {
+                fields.insert(key.clone(), names.fill(&Value::String(value.clone()))?);
+            }
             let arguments = match &bridge.field {
-                Some(field) => Value::Object(Map::from_iter([(field.clone(), code)])),
+                Some(field) => {
+                    fields.insert(field.clone(), code);
+                    Value::Object(fields)
+                }
                 None => code,
             };
             Some(way_of(tool, &arguments, rule))
@@ -99,13 +120,13 @@ impl Offered<'_> {
     }
 
     fn load(&self, rule: &LexiconRule, values: &Values) -> Option<Way> {
-        let (group, discovery) = (rule.group.as_deref()?, self.script.lexicon.discovery.as_ref()?);
-        if self.request.tool(&rule.tool).is_some() {
+        let group = rule.group.as_deref()?;
+        if self.offered(&rule.tool).is_some() {
             return None;
         }
-        self.request.tool(&discovery.tool)?;
+        let discovery = self.script.lexicon.discovery.iter().find(|way| self.offered(&way.tool).is_some())?;
         values.fill(&rule.arguments)?;
-        let arguments = Values::of_group(group).fill(&discovery.load_arguments)?.to_string();
+        let arguments = Values::of_load(group, &rule.tool).fill(&discovery.load_arguments)?.to_string();
         Some(Way::Load { tool: discovery.tool.clone(), arguments })
     }
 

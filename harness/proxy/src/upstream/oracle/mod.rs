@@ -44,6 +44,7 @@ impl OracleUpstream {
             | RequestClass::Naming
             | RequestClass::TokenCounting
             | RequestClass::Subagent
+            | RequestClass::Human
             | RequestClass::Probe
             | RequestClass::Refused => Ok(speak::title()),
         };

@@ -64,9 +64,9 @@ impl Values {
         Self(values)
     }
 
-    /// The value of `{group}` alone.
-    pub(super) fn of_group(group: &str) -> Self {
-        Self(Map::from_iter([("group".to_owned(), group.into())]))
+    /// The values of `{group}` and `{tool}` for what makes a tool callable.
+    pub(super) fn of_load(group: &str, tool: &str) -> Self {
+        Self(Map::from_iter([("group".to_owned(), group.into()), ("tool".to_owned(), tool.into())]))
     }
 
     /// The same with the workspace's path.
@@ -237,7 +237,7 @@ mod tests {
         );
         assert_eq!(read(None).fill(&template), None, "a needed value is absent");
         assert_eq!(
-            Values::of_group("files").fill(&json!({"load": "{group}"})),
+            Values::of_load("files", "fd").fill(&json!({"load": "{group}"})),
             Some(json!({"load": "files"}))
         );
     }

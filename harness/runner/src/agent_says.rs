@@ -1,0 +1,73 @@
+//! What the reference agent says of its own conversation on its standard output, as far as the record holds it. The words
+//! come from inside the cell: numbers that no request can prove, so no ending and no verdict rests on them.
+
+use std::path::Path;
+
+use bench_core::ledger::OracleEvidence;
+use bench_core::{Lexicon, ModelExposure, Surface};
+use bench_record::CellRecord;
+use serde::Deserialize;
+
+/// The agent's last count.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+struct Tally {
+    discovery_calls: u64,
+    tools_loaded_in_vain: u64,
+    concurrent_calls: u64,
+    repeated_calls: u64,
+    results_cut: u64,
+    archive_reads: u64,
+    bytes_kept_out: u64,
+}
+
+/// Adds the agent's last count to the record. Without one the numbers stay unknown.
+pub(crate) fn add(record: &mut CellRecord, stdout: &Path) {
+    let Some(tally) = std::fs::read_to_string(stdout).ok().and_then(|text| last_tally(&text)) else { return };
+    let metrics = &mut record.metrics;
+    metrics.discovery_calls = Some(tally.discovery_calls);
+    metrics.loads_in_vain = Some(tally.tools_loaded_in_vain);
+    metrics.concurrent_calls = Some(tally.concurrent_calls);
+    metrics.repeated_calls = Some(tally.repeated_calls);
+    metrics.results_cut = Some(tally.results_cut);
+    metrics.archive_reads = Some(tally.archive_reads);
+    metrics.bytes_kept_out = Some(tally.bytes_kept_out);
+}
+
+fn last_tally(text: &str) -> Option<Tally> {
+    #[derive(Deserialize)]
+    struct Line {
+        event: String,
+        tally: Option<Tally>,
+    }
+    let lines = text.lines().rev().filter_map(|line| serde_json::from_str::<Line>(line).ok());
+    lines.filter(|line| line.event == "tally").find_map(|line| line.tally)
+}
+
+/// Actions that were played through a substitute although a deferred tool of the surface plays them.
+pub(crate) fn missed(oracle: &OracleEvidence, surface: &Surface, lexicon: &Lexicon) -> u64 {
+    let deferred =
+        |tool: &str| surface.tools.iter().any(|t| t.name == tool && t.model == ModelExposure::Deferred);
+    let plays = |action: &str| {
+        let own = lexicon.rules.iter().filter(|rule| !rule.substitution && rule.action.word() == action);
+        own.into_iter().any(|rule| deferred(&rule.tool))
+    };
+    let missed = oracle.substitutions.iter().filter(|s| s.why == "not_offered" && plays(&s.action));
+    missed.count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_count_holds_and_other_lines_are_passed_over() {
+        let line = |n: u64| {
+            format!(
+                r#"{{"event":"tally","turn":1,"tally":{{"discovery_calls":{n},"tools_loaded_in_vain":0,"concurrent_calls":0,"repeated_calls":0,"results_cut":0,"archive_reads":0,"bytes_kept_out":0}}}}"#
+            )
+        };
+        let text = format!("noise\n{}\n{}\n{{\"event\":\"answer\",\"text\":\"x\"}}\n", line(1), line(2));
+        assert_eq!(last_tally(&text).unwrap().discovery_calls, 2);
+        assert_eq!(last_tally("Done.\n"), None);
+    }
+}
