@@ -195,6 +195,9 @@ pub struct PriceFile {
     /// Input that was. Left out: as other input.
     #[schemars(with = "Option<f64>", range(min = 0.0))]
     pub cached_input: Option<Spanned<f64>>,
+    /// Input that was written to that cache. Left out: as other input.
+    #[schemars(with = "Option<f64>", range(min = 0.0))]
+    pub cache_write: Option<Spanned<f64>>,
     /// Output, reasoning included.
     #[schemars(with = "f64", range(min = 0.0))]
     pub output: Spanned<f64>,

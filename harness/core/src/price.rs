@@ -22,6 +22,9 @@ pub struct Price {
     pub input: f64,
     /// Input that was; none = as other input.
     pub cached_input: Option<f64>,
+    /// Input that was written to it; none = as other input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
     /// Output, reasoning included.
     pub output: f64,
 }
@@ -39,15 +42,19 @@ impl PriceCard {
 }
 
 impl Price {
-    /// US dollars for this usage; `None` when input or output is unknown. Cached tokens that the provider did not name are
-    /// priced as other input.
+    /// US dollars for this usage; `None` when input or output is unknown. Tokens read from or written to the
+    /// cache that the provider did not name are priced as other input.
     pub fn cost_usd(&self, usage: &Usage) -> Option<f64> {
         let (input, output) = (usage.input_tokens?, usage.output_tokens?);
         let cached = usage.cached_input_tokens.unwrap_or(0).min(input);
-        let cached_price = self.cached_input.unwrap_or(self.input);
-        let millionths =
-            (input - cached) as f64 * self.input + cached as f64 * cached_price + output as f64 * self.output;
-        Some(millionths / 1e6)
+        let written = usage.cache_write_tokens.unwrap_or(0).min(input - cached);
+        let parts = [
+            (input - cached - written, self.input),
+            (cached, self.cached_input.unwrap_or(self.input)),
+            (written, self.cache_write.unwrap_or(self.input)),
+            (output, self.output),
+        ];
+        Some(parts.iter().map(|&(tokens, price)| tokens as f64 * price).sum::<f64>() / 1e6)
     }
 }
 
@@ -63,8 +70,13 @@ mod tests {
     use super::*;
 
     fn card() -> PriceCard {
-        let price =
-            |model: &str, input| Price { model: model.into(), input, cached_input: Some(0.5), output: 10.0 };
+        let price = |model: &str, input| Price {
+            model: model.into(),
+            input,
+            cached_input: Some(0.5),
+            cache_write: Some(input * 1.25),
+            output: 10.0,
+        };
         PriceCard { prices: vec![price("deep*-flash", 1.0), price("deep*", 2.0)] }
     }
 
@@ -88,6 +100,10 @@ mod tests {
         let price = card.of("deepseek-v4").unwrap();
         assert_eq!(price.cost_usd(&usage(Some(1_000_000), Some(400_000), Some(0))), Some(1.4));
         assert_eq!(price.cost_usd(&usage(Some(1_000_000), None, Some(100_000))), Some(3.0));
+        let written = Usage { cache_write_tokens: Some(400_000), ..usage(Some(1_000_000), None, Some(0)) };
+        assert_eq!(price.cost_usd(&written), Some(2.2));
+        let unnamed = Price { cache_write: None, ..price.clone() };
+        assert_eq!(unnamed.cost_usd(&written), Some(2.0));
         assert_eq!(price.cost_usd(&usage(None, None, Some(1))), None);
         assert_eq!(price.cost_usd(&usage(Some(1), None, None)), None);
     }

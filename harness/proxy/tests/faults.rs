@@ -245,7 +245,13 @@ async fn no_more_requests_are_in_flight_than_the_endpoint_is_to_bear() {
 }
 
 fn prices() -> Arc<PriceCard> {
-    let price = Price { model: "test-*".into(), input: 10.0, cached_input: Some(1.0), output: 100.0 };
+    let price = Price {
+        model: "test-*".into(),
+        input: 10.0,
+        cached_input: Some(1.0),
+        cache_write: None,
+        output: 100.0,
+    };
     Arc::new(PriceCard { prices: vec![price] })
 }
 

@@ -76,11 +76,16 @@ pub(super) fn prices(written: &[Spanned<PriceFile>], findings: &mut Findings<'_>
             findings.number(written, "US dollars per million tokens, 0 or more", |n| n >= 0.0)
         };
         let (input, output) = (price(&file.input), price(&file.output));
-        let cached_input = file.cached_input.as_ref().map(price);
+        let cached_input = file.cached_input.as_ref().map(&mut price);
+        let cache_write = file.cache_write.as_ref().map(price);
         prices.push(Price {
             model: file.model.get_ref().clone(),
             input: input?,
             cached_input: match cached_input {
+                Some(price) => Some(price?),
+                None => None,
+            },
+            cache_write: match cache_write {
                 Some(price) => Some(price?),
                 None => None,
             },
