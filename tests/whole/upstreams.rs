@@ -29,6 +29,9 @@ fn is_canary(body: &serde_json::Value) -> bool {
     body.to_string().contains("Answer with the single word ready")
 }
 
+/// What the endpoint says, the exit code, and a word of the complaint.
+type Case = (fn() -> Said, i32, &'static str);
+
 #[test]
 fn the_canary_finds_what_would_make_every_cell_worthless_before_any_is_paid() {
     if !walls("the_canary_finds_what_would_make_every_cell_worthless_before_any_is_paid") {
@@ -40,7 +43,7 @@ fn the_canary_finds_what_would_make_every_cell_worthless_before_any_is_paid() {
         body.as_object_mut().unwrap().remove("usage");
         (status, headers, body.to_string())
     };
-    let cases: [(fn() -> Said, i32, &str); 4] = [
+    let cases: [Case; 4] = [
         (|| says("another", "ready"), 2, "`m-1` was asked for and `another` answered"),
         (|| (404, String::new(), "{\"error\":{\"message\":\"no such model\"}}".to_owned()), 2, "status 404"),
         (|| fails(503), 7, "the upstream failed"),

@@ -3,8 +3,8 @@
 pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod doctor;
-pub(crate) mod host;
 pub(crate) mod gate;
+pub(crate) mod host;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod plan;
