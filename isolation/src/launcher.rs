@@ -23,7 +23,7 @@ use crate::kernel;
 use crate::message::{GO, Hello, Order, Report};
 use crate::reach::reachable;
 use crate::running::{Ground, RunningCell, Streams};
-use crate::spec::CellSpec;
+use crate::spec::{Attempts, CellSpec};
 use crate::{audit, grounds, seen};
 
 /// Where an agent finds its recorder in a network of its own; nobody else is there, so the number is free.
@@ -123,7 +123,10 @@ impl Launcher {
     pub async fn prepare(&self, spec: CellSpec) -> Result<PreparedCell, LaunchError> {
         let setup = |step: &'static str| move |error: Errno| LaunchError::setup(step, error);
         let waits = seen::has_namespaces(self.level()) && spec.policy.connect_port.is_some();
-        let (canary, watch) = self.expect_canary()?;
+        let (canary, watch) = match spec.policy.attempts {
+            Attempts::Recorded => self.expect_canary()?,
+            Attempts::Unheard => (None, None),
+        };
         let order = Order::of(&spec, self.level(), canary);
         let ground =
             Ground { grounds: grounds::of(&order), housekeeping: spec.policy.housekeeping.clone(), watch };

@@ -45,7 +45,7 @@ pub use reach::{Reachable, evidence_of_no_cell, reachable};
 pub use running::{CellExit, RunningCell, Stop};
 pub use seen::Seen;
 pub use slot::{Slot, Slots};
-pub use spec::{CellSpec, Policy};
+pub use spec::{Attempts, CellSpec, Policy};
 pub use state_dir::{NoStateDir, default_state_dir};
 pub use system_paths::granted_system_paths;
 pub use workspace::{Workspace, WorkspaceError};

@@ -39,4 +39,18 @@ pub struct Policy {
     pub must_not_read: Vec<PathBuf>,
     /// What the agent's own program is known to do and is refused: counted, never its wandering.
     pub housekeeping: Vec<Housekeeping>,
+    /// Is what it tries written down?
+    #[serde(default)]
+    pub attempts: Attempts,
+}
+
+/// Is what a cell tries on something outside written down? It is refused either way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Attempts {
+    /// By the strongest detector that the cell's level has.
+    #[default]
+    Recorded,
+    /// Nobody listens: for a cell that is believed for its exit code alone, such as a verifier's.
+    Unheard,
 }

@@ -6,6 +6,7 @@
 //! out, since it may hold credentials: whoever starts an agent sets `GIT_CONFIG_NOSYSTEM=1`, or git gives up on it.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// Trees and files that every cell may read and execute.
 const READABLE: &[&str] = &[
@@ -59,12 +60,18 @@ fn existing(list: &'static [&'static str]) -> impl Iterator<Item = PathBuf> {
 }
 
 /// Where the system's part of the policy really lies on this machine: links resolved, sorted, each once.
+///
+/// Looked up once a process; the launcher does so before it forks, and its cells inherit the answer.
 pub fn granted_system_paths() -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> =
-        readable().chain(devices()).filter_map(|path| path.canonicalize().ok()).collect();
-    paths.sort();
-    paths.dedup();
-    paths
+    static PATHS: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    let look = || {
+        let mut paths: Vec<PathBuf> =
+            readable().chain(devices()).filter_map(|path| path.canonicalize().ok()).collect();
+        paths.sort();
+        paths.dedup();
+        paths
+    };
+    PATHS.get_or_init(look).clone()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use bench_core::{IsolationLevel, Program, Task};
-use bench_isolation::{CellExit, CellSpec, LaunchError, Launcher, Policy, Stop, Workspace};
+use bench_isolation::{Attempts, CellExit, CellSpec, LaunchError, Launcher, Policy, Stop, Workspace};
 
 /// What the hidden check said.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,6 +132,8 @@ fn cell_spec(script: &Path, task: &Task, site: &VerifySite<'_>, level: Isolation
             writable: site.workspace.writable(),
             connect_port: None,
             must_not_read: site.hidden.to_vec(),
+            // What a verifier tries is its author's doing; it is believed for its exit code alone.
+            attempts: Attempts::Unheard,
             housekeeping: Vec::new(),
         },
         wall_ms: site.wall_ms,

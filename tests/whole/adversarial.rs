@@ -45,6 +45,7 @@ impl Cell {
         let script = script.replace("OUTSIDE", place.path().join("outside").to_str().unwrap());
         let script = place.file("suites/adverse/one/workspace/agent.sh", &format!("{ASK}\n{script}\n")).len();
         assert!(script > 0);
+        let keys = format!("min-isolation = {}\n{keys}", place.highest_level());
         let experiment = format!(
             "name = \"adverse\"\nseed = 1\nrepeats = 1\nsuite = \"adverse\"\nmodel = \"oracle\"\n{keys}\n\
              [upstream]\nkind = \"oracle\"\n[limits]\nwall-ms = 20000\n\

@@ -50,6 +50,12 @@ impl Workplace {
         Outcome::of(self.command(args).output().unwrap())
     }
 
+    /// The highest isolation level that this machine reaches, as a word in quotation marks.
+    pub(crate) fn highest_level(&self) -> String {
+        let doctor: Value = serde_json::from_str(&self.bench(&["doctor", "--json"]).exits(0).stdout).unwrap();
+        doctor["isolation"]["level"].to_string()
+    }
+
     /// Writes a file below the workplace and returns its path as text.
     pub(crate) fn file(&self, name: &str, text: &str) -> String {
         let path = self.path().join(name);

@@ -134,13 +134,17 @@ fn endpoint_spec(endpoint: &Endpoint) -> EndpointSpec {
     }
 }
 
-/// The runtime: two workers, since the hot path is one recorder and one cell per block in flight.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .or_exit(Exit::Environment)
+/// The runtime. With one block in flight one thread does everything in turn: waking another one for each byte that
+/// arrives costs more than the work itself. More blocks share two threads.
+pub(crate) fn runtime(jobs: u16) -> Result<tokio::runtime::Runtime, Failure> {
+    let mut builder = match jobs {
+        0 | 1 => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
+    if jobs > 1 {
+        builder.worker_threads(2);
+    }
+    builder.enable_all().build().or_exit(Exit::Environment)
 }
 
 fn read_key(variable: &str) -> Result<String, Failure> {

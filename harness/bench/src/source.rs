@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bench_arms::Catalog;
-use bench_core::{Catalogue, Experiment, SuiteId, TaskId};
+use bench_core::{Catalogue, Experiment, IsolationLevel, SuiteId, TaskId};
 use bench_proxy::Counter;
 use bench_runner::{RunPlan, Site};
 use bench_tasks::{Suite, list_suites};
@@ -66,7 +66,7 @@ impl Source {
         let counter = Arc::new(Counter::new(&experiment.tokenizer).or_exit(Exit::Usage)?);
         let dir = suite_dir(&suites, &experiment.suite)?;
         let suite = Suite::load(dir).or_exit(Exit::Usage)?;
-        let site = site(&counter);
+        let site = site(&counter, cell_level(&experiment));
         let plan =
             bench_runner::prepare(experiment, &source.text, &suite, &catalog, site).or_exit(Exit::Usage)?;
         // What the agent would refuse when it starts is told before the first cell.
@@ -112,12 +112,22 @@ fn names(catalog: &Catalog, suites: &BTreeMap<SuiteId, PathBuf>) -> Catalogue {
     }
 }
 
-fn site(counter: &Counter) -> Site {
+/// The level of every cell. A real model is worth the highest that this machine reaches; a deterministic upstream is played
+/// at the level that the experiment asks for, so that it costs little and comes out alike on every machine.
+fn cell_level(experiment: &Experiment) -> IsolationLevel {
+    let reached = bench_isolation::reachable().level;
+    match experiment.upstream.is_deterministic() {
+        true => reached.min(experiment.min_isolation),
+        false => reached,
+    }
+}
+
+fn site(counter: &Counter, level: IsolationLevel) -> Site {
     Site {
         harness: front::harness(),
         kernel: front::kernel(),
         host_id: front::host_id(),
-        level: bench_isolation::reachable().level,
+        level,
         path_env: front::CELL_PATH.to_owned(),
         tokenizer: bench_proxy::tokenizer_identity(counter),
     }

@@ -9,9 +9,12 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bench_core::{Ending, EndingKind, IsolationEvidence, LimitHit, RunEvent, Sha256Hex, Task};
+use bench_core::{
+    Ending, EndingKind, IsolationEvidence, IsolationLevel, LimitHit, RunEvent, Sha256Hex, Task,
+};
 use bench_isolation::{
-    Captured, CellExit, CellSpec, CollectCaps, LaunchError, Policy, PreparedCell, Seen, Slot, Stop, Workspace,
+    Attempts, Captured, CellExit, CellSpec, CollectCaps, LaunchError, Policy, PreparedCell, Seen, Slot, Stop,
+    Workspace,
 };
 use bench_proxy::{OracleScript, Recorder, RecorderSpec, Recording, RequestLimits};
 use bench_record::CellRecord;
@@ -253,10 +256,19 @@ impl Stage<'_> {
                 connect_port: Some(port),
                 must_not_read: self.hidden_paths(),
                 housekeeping: Vec::new(),
+                attempts: self.attempts(),
             },
             wall_ms: limits.wall_ms,
             output_cap_bytes: limits.output_bytes,
         })
+    }
+
+    /// Where the oracle plays at level L1 nobody listens: hearing every open costs more than the rest of a cell, and who
+    /// wants attempts heard writes `min-isolation = "L2"`.
+    fn attempts(&self) -> Attempts {
+        let quiet = self.plan.experiment.upstream.is_deterministic()
+            && self.harness.launcher.level() <= IsolationLevel::L1;
+        if quiet { Attempts::Unheard } else { Attempts::Recorded }
     }
 
     /// What a probe inside the walls must not be able to open: a sibling, this task's answers, this run's evidence.

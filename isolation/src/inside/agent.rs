@@ -139,8 +139,11 @@ fn raised(
         Ok(filter) => {
             held.push(format!("system-call filter: {} of {} instructions", filter.sha256(), filter.len()));
             held.extend(filter.phrases());
-            mechanisms.extend([Mechanism::SystemCalls, Mechanism::Detector]);
-            unheld.push(gaps::unheard(start.order.canary.is_some()).to_owned());
+            mechanisms.push(Mechanism::SystemCalls);
+            if filter.options().notify.word().is_some() {
+                mechanisms.push(Mechanism::Detector);
+                unheld.push(gaps::unheard(start.order.canary.is_some()).to_owned());
+            }
         }
         Err(why) => unheld.push(format!("the system-call filter and its detector: {why}")),
     }

@@ -16,6 +16,7 @@ use crate::kernel::{self, Fork};
 use crate::layout::SystemView;
 use crate::message::{Hello, Order, Refusal, Report};
 use crate::seccomp::{Filter, FilterOptions, NoFilter, NotifySet, Refusals};
+use crate::spec::Attempts;
 use crate::walls::SystemGrants;
 
 /// What the launcher knows when a cell is forked off.
@@ -38,20 +39,27 @@ pub(crate) struct Surroundings {
 pub(crate) struct Filters {
     open: Result<Filter, NoFilter>,
     narrow: Result<Filter, NoFilter>,
+    silent: Result<Filter, NoFilter>,
 }
 
 impl Filters {
     fn build() -> Self {
-        let built = |notify| {
-            let refusals = Refusals::Recorded;
-            Filter::build(&FilterOptions { notify, refusals, ..FilterOptions::default() })
-        };
-        Self { open: built(NotifySet::Open), narrow: built(NotifySet::Narrow) }
+        let built =
+            |notify, refusals| Filter::build(&FilterOptions { notify, refusals, ..FilterOptions::default() });
+        Self {
+            open: built(NotifySet::Open, Refusals::Recorded),
+            narrow: built(NotifySet::Narrow, Refusals::Recorded),
+            silent: built(NotifySet::Off, Refusals::Silent),
+        }
     }
 
-    /// The one for an order: beside the kernel's records a narrow one is enough.
+    /// The one for an order: beside the kernel's records a narrow one is enough, and where nobody listens it only refuses.
     pub(crate) fn of(&self, order: &Order) -> Result<&Filter, &NoFilter> {
-        if order.canary.is_some() { self.narrow.as_ref() } else { self.open.as_ref() }
+        match order.policy.attempts {
+            Attempts::Unheard => self.silent.as_ref(),
+            Attempts::Recorded if order.canary.is_some() => self.narrow.as_ref(),
+            Attempts::Recorded => self.open.as_ref(),
+        }
     }
 }
 
@@ -117,6 +125,8 @@ pub(crate) fn set_up() -> std::io::Result<(Surroundings, OwnedFd)> {
     // A parent may have ignored SIGCHLD, and with it every exit status here.
     kernel::reset_signals();
     let signals = kernel::signal_descriptor(&[Signal::CHILD, Signal::TERM])?;
+    // Every cell's grounds ask for it.
+    let _ = crate::system_paths::granted_system_paths();
     let surroundings = Surroundings {
         landlock_abi: kernel::landlock_version().ok(),
         system: SystemGrants::open()?,

@@ -33,7 +33,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
     let _held = HeldLock::take(run_dir.root()).or_exit(Exit::Environment)?;
     keep_plan(&source, &run_dir, &place)?;
     let events = progress::listeners(options.quiet, options.events.as_deref())?;
-    let end = runtime()?.block_on(async {
+    let end = runtime(options.jobs)?.block_on(async {
         let harness = means.attach(&source, run_dir.clone(), events).await?;
         go(source, harness, options).await
     })?;

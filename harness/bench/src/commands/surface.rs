@@ -26,7 +26,7 @@ pub(crate) fn surface(options: &SurfaceOptions) -> Result<Exit, Failure> {
     let scratch = source.state_dir.join(format!("surface-{}", std::process::id()));
     let run_dir = RunDir::create(&scratch).or_exit(Exit::Usage)?;
     let means = Means::ready(&source, &scratch)?;
-    let probes = runtime()?.block_on(async {
+    let probes = runtime(1)?.block_on(async {
         let harness = means.attach(&source, run_dir, Events::new()).await?;
         probe_all(&source.plan, &harness, &arms).await
     });

@@ -19,7 +19,7 @@ pub(crate) fn verify(options: &VerifyOptions) -> Result<Exit, Failure> {
     let scratch = source.state_dir.join(format!("verify-{}", std::process::id()));
     let run_dir = RunDir::create(&scratch).or_exit(Exit::Usage)?;
     let means = Means::ready(&source, &scratch)?;
-    let broken = runtime()?.block_on(async {
+    let broken = runtime(1)?.block_on(async {
         let harness = means.attach(&source, run_dir, Events::new()).await?;
         Ok::<_, Failure>(check_all(&source.plan, &harness).await)
     });
