@@ -24,8 +24,9 @@ pub(crate) fn surface(options: &SurfaceOptions) -> Result<Exit, Failure> {
     let asked = if options.diff.is_empty() { &options.arm } else { &options.diff };
     let arms = chosen(&source.plan, asked)?;
     let scratch = source.state_dir.join(format!("surface-{}", std::process::id()));
-    let run_dir = RunDir::create(&scratch).or_exit(Exit::Usage)?;
+    // The means first: they make the state directory such that a cell's own user gets through it.
     let means = Means::ready(&source, &scratch)?;
+    let run_dir = RunDir::create(&scratch).or_exit(Exit::Usage)?;
     let probes = runtime(1)?.block_on(async {
         let harness = means.attach(&source, run_dir, Events::new()).await?;
         probe_all(&source.plan, &harness, &arms).await

@@ -17,8 +17,9 @@ pub(crate) fn verify(options: &VerifyOptions) -> Result<Exit, Failure> {
     let source = Source::open(verify_experiment(suite, &options.task), &options.places)?;
     require_isolation(&source.plan)?;
     let scratch = source.state_dir.join(format!("verify-{}", std::process::id()));
-    let run_dir = RunDir::create(&scratch).or_exit(Exit::Usage)?;
+    // The means first: they make the state directory such that a cell's own user gets through it.
     let means = Means::ready(&source, &scratch)?;
+    let run_dir = RunDir::create(&scratch).or_exit(Exit::Usage)?;
     let broken = runtime(1)?.block_on(async {
         let harness = means.attach(&source, run_dir, Events::new()).await?;
         Ok::<_, Failure>(check_all(&source.plan, &harness).await)
