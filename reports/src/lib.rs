@@ -1,6 +1,6 @@
 //! Pairing, analysis, gates, rendering: from lock and journal alone.
 //!
-//! [`analyse`] is pure: the same lock and the same settled cells give the same [`Analysis`], whatever was interrupted
+//! [`analyse()`] is pure: the same lock and the same settled cells give the same [`Analysis`], whatever was interrupted
 //! on the way; everything that differs between two runs of one deterministic experiment stands under
 //! [`Analysis::provenance`] or in numbers about wall time. The renderings ([`markdown`], [`summary`]) read an
 //! [`Analysis`] and nothing else. This crate opens no file, reads no clock and parses no request.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Invocation {
     /// What is executed.
     pub program: Program,
-    /// Arguments after argv[0].
+    /// Arguments after `argv[0]`.
     pub args: Vec<String>,
     /// Environment beyond the allow-list (PATH, HOME, TMPDIR, LANG, TERM).
     pub env: BTreeMap<String, String>,

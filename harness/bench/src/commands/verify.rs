@@ -38,7 +38,7 @@ fn verify_experiment(suite: &str, tasks: &[String]) -> ExperimentText {
         if named.is_empty() { String::new() } else { format!("tasks = [{}]\n", named.join(", ")) };
     ExperimentText {
         text: format!(
-            "name = \"verify\"\nseed = 1\nrepeats = 1\nsuite = {suite:?}\n{selection}model = \"oracle\"\n[upstream]\nkind = \"oracle\"\n[[arm]]\nname = \"bare\"\nsurface = \"bare\"\n"
+            "name = \"verify\"\nseed = 1\nrepeats = 2\nsuite = {suite:?}\n{selection}model = \"oracle\"\n[upstream]\nkind = \"oracle\"\n[[arm]]\nname = \"bare\"\nsurface = \"bare\"\n"
         ),
         name: PathBuf::from("bench verify"),
     }
