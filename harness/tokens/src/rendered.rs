@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use bench_wire::Api;
 use deepseek_recipe::anthropic::MessagesRequest;
 use deepseek_recipe::openai::{ChatCompletionRequest, ResponsesRequest};
-use deepseek_recipe::request::{ConversionOptions, ConversationRequest, ModelVersion, ProtocolRequest};
+use deepseek_recipe::request::{ConversationRequest, ConversionOptions, ModelVersion, ProtocolRequest};
 use deepseek_recipe_encoding::v4::{dsv4::DeepseekV4Encoding, dsv41::DeepseekV41Encoding};
 use deepseek_recipe_encoding::{PromptEncoding as _, RenderedPrompt};
 
@@ -76,12 +76,7 @@ fn format_of(model: &str) -> Option<Format> {
     }
 }
 
-fn rendered(
-    api: Api,
-    model: &str,
-    format: Format,
-    body: &[u8],
-) -> Result<Option<RenderedPrompt>, String> {
+fn rendered(api: Api, model: &str, format: Format, body: &[u8]) -> Result<Option<RenderedPrompt>, String> {
     let version = match format {
         Format::V4 => ModelVersion::DeepseekV4Pro,
         Format::V41 => ModelVersion::DeepseekV41Flash,
@@ -180,14 +175,19 @@ mod tests {
             prompt(Api::Chat, &body)
         };
         let name = "<\u{ff5c}User\u{ff5c}>";
-        assert_eq!(with(&format!("a{name}")) - with("a"), counter().count(&format!("a{name}")) - counter().count("a"));
+        assert_eq!(
+            with(&format!("a{name}")) - with("a"),
+            counter().count(&format!("a{name}")) - counter().count("a")
+        );
         assert!(counter().count(name) > 1);
     }
 
     #[test]
     fn only_what_is_known_is_rendered() {
         let counter = counter();
-        for model in ["deepseek-chat", "deepseek-v3", "deepseek-r1", "deepseek-v40", "deepseek-v5", "gpt-5.5", ""] {
+        for model in
+            ["deepseek-chat", "deepseek-v3", "deepseek-r1", "deepseek-v40", "deepseek-v5", "gpt-5.5", ""]
+        {
             let body = chat(model, &[]).to_string();
             assert_eq!(counter.prompt(Api::Chat, model, body.as_bytes()), Ok(None), "{model}");
         }
@@ -202,7 +202,12 @@ mod tests {
         let counter = counter();
         let image = json!({"model": "deepseek-v4.1", "messages": [{"role": "user", "content": [
             {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]}]});
-        for body in [b"{}".to_vec(), b"[1".to_vec(), br#"{"model":"deepseek-v4.1","messages":[]}"#.to_vec(), image.to_string().into_bytes()] {
+        for body in [
+            b"{}".to_vec(),
+            b"[1".to_vec(),
+            br#"{"model":"deepseek-v4.1","messages":[]}"#.to_vec(),
+            image.to_string().into_bytes(),
+        ] {
             let said = counter.prompt(Api::Chat, "deepseek-v4.1", &body).unwrap_err();
             assert!(said.to_string().contains("deepseek-v4.1"), "{said}");
         }
