@@ -84,8 +84,7 @@ fn base_of(child: &mut Child) -> String {
 fn provide() {
     let turn = Turn { text: "word ".repeat(64), ..final_turn() };
     let written = write_stream(&turn, StreamUsage::Included).concat();
-    let frames: Vec<Bytes> =
-        written.chunks(written.len().div_ceil(FRAMES)).map(Bytes::copy_from_slice).collect();
+    let frames: Vec<Vec<u8>> = written.chunks(written.len().div_ceil(FRAMES)).map(<[u8]>::to_vec).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let (base, server) = stateless("text/event-stream", frames).await;

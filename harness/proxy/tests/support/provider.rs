@@ -135,7 +135,7 @@ pub fn plain(turn: &Turn) -> Response<Pieces> {
 }
 
 /// A provider that gives every request the same frames and keeps nothing: its base URL, and the task that serves.
-pub async fn stateless(kind: &'static str, frames: Vec<Bytes>) -> (String, tokio::task::JoinHandle<()>) {
+pub async fn stateless(kind: &'static str, frames: Vec<Vec<u8>>) -> (String, tokio::task::JoinHandle<()>) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}/api/v1", listener.local_addr().unwrap());
     let server = tokio::spawn(async move {
