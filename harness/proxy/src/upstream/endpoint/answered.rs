@@ -70,7 +70,10 @@ mod tests {
         assert_eq!(asked(&[("retry-after", " 0.5 ")]), Some(Duration::from_millis(500)));
         assert_eq!(asked(&[("retry-after", "7"), ("retry-after-ms", "20")]), Some(Duration::from_millis(20)));
         let date = ("date", "Tue, 01 Dec 2026 10:00:00 GMT");
-        assert_eq!(asked(&[date, ("retry-after", "Tue, 01 Dec 2026 10:01:30 GMT")]), Some(Duration::from_secs(90)));
+        assert_eq!(
+            asked(&[date, ("retry-after", "Tue, 01 Dec 2026 10:01:30 GMT")]),
+            Some(Duration::from_secs(90))
+        );
         assert_eq!(asked(&[date, ("retry-after", "Tue, 01 Dec 2026 09:00:00 GMT")]), Some(Duration::ZERO));
         for unsaid in ["soon", "-1", "NaN", "inf", "", "1e400", "Tue, 99 Dec 2026 10:01:30 GMT"] {
             assert_eq!(asked(&[date, ("retry-after", unsaid)]), None, "{unsaid}");

@@ -132,7 +132,10 @@ pub(super) fn base_uri(base_url: &str) -> Result<Uri, UpstreamError> {
 }
 
 /// The headers that carry the key.
-pub(super) fn credentials(kind: EndpointKind, key: &str) -> Result<Vec<(HeaderName, HeaderValue)>, UpstreamError> {
+pub(super) fn credentials(
+    kind: EndpointKind,
+    key: &str,
+) -> Result<Vec<(HeaderName, HeaderValue)>, UpstreamError> {
     let (name, text) = match kind {
         EndpointKind::OpenaiChat | EndpointKind::OpenaiResponses => (AUTHORIZATION, format!("Bearer {key}")),
         EndpointKind::AnthropicMessages => (HeaderName::from_static("x-api-key"), key.to_owned()),
