@@ -93,7 +93,9 @@ impl Functions {
     pub fn named(&self, name: &str) -> Option<&Function> {
         let wanted = |function: &&Function| {
             function.tool == name
-                || name.split_once('.').is_some_and(|(ns, rest)| function.namespace == ns && function.name == rest)
+                || name
+                    .split_once('.')
+                    .is_some_and(|(ns, rest)| function.namespace == ns && function.name == rest)
         };
         self.functions.iter().find(wanted)
     }
@@ -115,7 +117,11 @@ impl Functions {
         for (namespace, functions) in self.by_namespace() {
             text.push_str(&format!("// namespace {namespace}\n"));
             for function in functions {
-                text.push_str(&format!("{namespace}.{}: {}\n", function.name, first_line(&function.description)));
+                text.push_str(&format!(
+                    "{namespace}.{}: {}\n",
+                    function.name,
+                    first_line(&function.description)
+                ));
             }
         }
         text
@@ -138,7 +144,11 @@ impl Functions {
         let unknown: Vec<&str> =
             names.iter().filter(|name| self.named(name).is_none()).map(String::as_str).collect();
         if !unknown.is_empty() {
-            return Err(format!("there is no function {}; the functions are\n{}", unknown.join(", "), self.names()));
+            return Err(format!(
+                "there is no function {}; the functions are\n{}",
+                unknown.join(", "),
+                self.names()
+            ));
         }
         let found = names.iter().filter_map(|name| self.named(name));
         Ok(found.map(declaration).collect::<Vec<_>>().join("\n"))
@@ -159,7 +169,10 @@ impl Functions {
     }
 
     fn readme(&self) -> String {
-        format!("One folder a namespace, one file a function; call them as Namespace.function(args).\n\n{}", self.names())
+        format!(
+            "One folder a namespace, one file a function; call them as Namespace.function(args).\n\n{}",
+            self.names()
+        )
     }
 
     fn named_types(&self) -> String {
@@ -206,7 +219,8 @@ pub fn hash_of(callbacks: &[Callback]) -> String {
         .iter()
         .map(|c| {
             let reach = format!("{:?}", c.reach);
-            serde_json::json!([c.tool, c.owner, c.description, c.parameters, c.annotations, reach]).to_string()
+            serde_json::json!([c.tool, c.owner, c.description, c.parameters, c.annotations, reach])
+                .to_string()
         })
         .collect();
     each.sort_unstable();
@@ -220,7 +234,8 @@ pub fn hash_of(callbacks: &[Callback]) -> String {
 
 /// Namespace and name of a tool as its name says them: `prefix__tool`, a server's `mcp__` before it left out.
 fn split(callback: &Callback) -> (&str, &str) {
-    let name = callback.tool.strip_prefix("mcp__").filter(|rest| rest.contains("__")).unwrap_or(&callback.tool);
+    let name =
+        callback.tool.strip_prefix("mcp__").filter(|rest| rest.contains("__")).unwrap_or(&callback.tool);
     match name.split_once("__") {
         Some((prefix, rest)) if !prefix.is_empty() && !rest.is_empty() => (prefix, rest),
         _ => (&callback.owner, name),
@@ -252,7 +267,8 @@ fn function(callback: &Callback, taken: &mut BTreeMap<(String, String), u32>) ->
 }
 
 fn declaration(function: &Function) -> String {
-    let types: String = function.named.iter().map(|(name, text)| format!("type {name} = {text};\n")).collect();
+    let types: String =
+        function.named.iter().map(|(name, text)| format!("type {name} = {text};\n")).collect();
     let hints = match function.annotations.as_object() {
         Some(hints) if !hints.is_empty() => {
             let hints: Vec<String> = hints.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -281,15 +297,59 @@ fn capitalised(name: &str) -> String {
 
 /// Words that the language keeps for itself.
 const RESERVED: [&str; 46] = [
-    "await", "break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete", "do", "else",
-    "enum", "export", "extends", "false", "finally", "for", "function", "if", "implements", "import", "in",
-    "instanceof", "interface", "let", "new", "null", "package", "private", "protected", "public", "return", "static",
-    "super", "switch", "this", "throw", "true", "try", "typeof", "var", "void", "while", "with", "yield",
+    "await",
+    "break",
+    "case",
+    "catch",
+    "class",
+    "const",
+    "continue",
+    "debugger",
+    "default",
+    "delete",
+    "do",
+    "else",
+    "enum",
+    "export",
+    "extends",
+    "false",
+    "finally",
+    "for",
+    "function",
+    "if",
+    "implements",
+    "import",
+    "in",
+    "instanceof",
+    "interface",
+    "let",
+    "new",
+    "null",
+    "package",
+    "private",
+    "protected",
+    "public",
+    "return",
+    "static",
+    "super",
+    "switch",
+    "this",
+    "throw",
+    "true",
+    "try",
+    "typeof",
+    "var",
+    "void",
+    "while",
+    "with",
+    "yield",
 ];
 
 fn identifier(name: &str) -> String {
-    let mut made: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '$' { c } else { '_' }).collect();
+    let mut made: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '$' { c } else { '_' })
+        .collect();
     if !is_identifier(&made) || RESERVED.contains(&made.as_str()) {
         made.insert(0, '_');
     }

@@ -21,7 +21,16 @@ fn placed(functions: &Functions) -> Vec<String> {
 
 #[test]
 fn namespaces_come_from_prefixes_and_owners() {
-    let names = ["read", "git__status", "mcp__my-server__look_up", "svc__delete", "svc__a.b", "svc__a-b", "__x", "1__2"];
+    let names = [
+        "read",
+        "git__status",
+        "mcp__my-server__look_up",
+        "svc__delete",
+        "svc__a.b",
+        "svc__a-b",
+        "__x",
+        "1__2",
+    ];
     let functions = Functions::of(&names.map(|name| callback(name, json!({"type": "object"}))));
     assert_eq!(
         placed(&functions),
@@ -64,11 +73,15 @@ fn the_same_tools_in_another_order_are_the_same_functions() {
 #[test]
 fn declarations_of_every_form_are_typescript() {
     let node = json!({"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#"}}}});
-    let mut odd = callback("odd-name", json!({"type": "object", "properties": {"a b": {"description": "x */ y"}}}));
+    let mut odd =
+        callback("odd-name", json!({"type": "object", "properties": {"a b": {"description": "x */ y"}}}));
     odd.annotations = json!({"destructiveHint": true, "idempotentHint": false});
     let functions = Functions::of(&[odd, callback("svc__tree", node)]);
     let methods = functions.as_methods();
-    assert!(methods.contains("  \"odd-name\"(args: { \"a b\"?: unknown }): Promise<unknown>;\n"), "{methods}");
+    assert!(
+        methods.contains("  \"odd-name\"(args: { \"a b\"?: unknown }): Promise<unknown>;\n"),
+        "{methods}"
+    );
     assert!(methods.contains("type SvcTreeArguments = { kids?: SvcTreeArguments[] };"), "{methods}");
     for text in [methods, functions.declarations(), functions.details(&["Svc.tree".into()]).unwrap()] {
         assert!(crate::strip::strip(&text).is_ok(), "{text}");

@@ -73,7 +73,9 @@ impl Prelude {
     /// How it is declared.
     pub fn declaration(self) -> &'static str {
         match self {
-            Self::Output => "declare function text(value: unknown): void;\ndeclare function display(value: unknown): void;\n",
+            Self::Output => {
+                "declare function text(value: unknown): void;\ndeclare function display(value: unknown): void;\n"
+            }
             Self::Store => {
                 "declare function store(name: string, value: unknown): void;\ndeclare function load(name: string): unknown;\n"
             }
@@ -99,6 +101,8 @@ pub(crate) enum FromWorker {
         tool: String,
         /// Its arguments.
         arguments: Value,
+        /// Calls of the script that were open when it was made.
+        open: usize,
     },
     /// Output, as it comes.
     Output {

@@ -73,7 +73,9 @@ impl Writer<'_> {
             Value::Object(members) => {
                 let text = self.write_members(members, depth);
                 match members.get("nullable") {
-                    Some(Value::Bool(true)) if text != "null" && text != "unknown" => union([text, "null".into()]),
+                    Some(Value::Bool(true)) if text != "null" && text != "unknown" => {
+                        union([text, "null".into()])
+                    }
                     _ => text,
                 }
             }
@@ -105,9 +107,9 @@ impl Writer<'_> {
             return self.beside(members, parts, depth);
         }
         match members.get("type") {
-            Some(Value::Array(kinds)) => {
-                union(kinds.iter().map(|kind| self.of_kind(kind.as_str().unwrap_or_default(), members, depth)))
-            }
+            Some(Value::Array(kinds)) => union(
+                kinds.iter().map(|kind| self.of_kind(kind.as_str().unwrap_or_default(), members, depth)),
+            ),
             Some(Value::String(kind)) => self.of_kind(kind, members, depth),
             _ if members.contains_key("properties") || members.contains_key("additionalProperties") => {
                 self.of_kind("object", members, depth)
@@ -150,13 +152,19 @@ impl Writer<'_> {
             let places: Vec<String> = places.iter().map(|place| self.write(place, depth + 1)).collect();
             return format!("[{}]", places.join(", "));
         }
-        let item = members.get("items").map_or_else(|| "unknown".to_owned(), |item| self.write(item, depth + 1));
+        let item =
+            members.get("items").map_or_else(|| "unknown".to_owned(), |item| self.write(item, depth + 1));
         if is_compound(&item) { format!("({item})[]") } else { format!("{item}[]") }
     }
 
     fn object(&mut self, members: &Map<String, Value>, depth: usize) -> String {
-        let required: Vec<&str> =
-            members.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        let required: Vec<&str> = members
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         let properties = members.get("properties").and_then(Value::as_object);
         let mut lines: Vec<String> = Vec::new();
         for (name, schema) in properties.into_iter().flatten() {
@@ -191,7 +199,8 @@ impl Writer<'_> {
             let name = self.name_of(reference);
             return self.named.entry(reference.to_owned()).or_insert((name, String::new())).0.clone();
         }
-        let pointer = reference.strip_prefix('#').map(|pointer| pointer.replace("%24", "$").replace("%20", " "));
+        let pointer =
+            reference.strip_prefix('#').map(|pointer| pointer.replace("%24", "$").replace("%20", " "));
         let Some(target) = pointer.and_then(|pointer| self.root.pointer(&pointer)) else {
             return "unknown".to_owned();
         };

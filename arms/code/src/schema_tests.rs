@@ -82,7 +82,8 @@ fn a_schema_that_unfolds_without_end_is_bounded() {
     let mut definitions = Map::new();
     for level in 0..30 {
         let inner = json!({"$ref": format!("#/$defs/d{}", level + 1)});
-        definitions.insert(format!("d{level}"), json!({"type": "object", "properties": {"a": inner, "b": inner}}));
+        definitions
+            .insert(format!("d{level}"), json!({"type": "object", "properties": {"a": inner, "b": inner}}));
     }
     let found = typed(json!({"$ref": "#/$defs/d0", "$defs": definitions}));
     assert!(found.len() < 100_000 && found.contains("unknown"), "{}", found.len());
@@ -90,7 +91,8 @@ fn a_schema_that_unfolds_without_end_is_bounded() {
 
 #[test]
 fn a_description_cannot_leave_its_comment() {
-    let schema = json!({"type": "object", "properties": {"a": {"type": "string", "description": "x */ evil(\n) /*"}}});
+    let schema =
+        json!({"type": "object", "properties": {"a": {"type": "string", "description": "x */ evil(\n) /*"}}});
     let text = type_of(&schema, "T", Comments::Shown).text;
     assert_eq!(text.matches("*/").count(), 1, "{text}");
     assert!(text.starts_with("{ /** x *\u{200b}/ evil( ) /* */ a?: string }"), "{text}");

@@ -5,6 +5,8 @@
 //! the function would be gone with it. Text around the parts that change is left as the generator wrote it, so that a line
 //! of an error message can be led back to the model's own line.
 
+#![allow(clippy::wildcard_enum_match_arm, reason = "the tree is the parser's own, not ours")]
+
 use std::path::Path;
 
 use oxc::allocator::Allocator;
@@ -133,7 +135,10 @@ fn in_function(code: &str) -> Result<(String, Vec<String>), String> {
     match body.last() {
         Some(Statement::ExpressionStatement(last)) => {
             let (from, to) = (last.span.start, last.span.end);
-            let text = format!("return ({}\n);", span_text(code, last.expression.span().start, last.expression.span().end));
+            let text = format!(
+                "return ({}\n);",
+                span_text(code, last.expression.span().start, last.expression.span().end)
+            );
             top.changes.push(Change { from, to, text });
         }
         // A function of this name is the script by a custom of some products.
@@ -141,7 +146,10 @@ fn in_function(code: &str) -> Result<(String, Vec<String>), String> {
         Some(_) => {}
         None => {
             if let Some(last) = parsed.program.directives.last() {
-                ending = format!("return {};", span_text(code, last.expression.span.start, last.expression.span.end));
+                ending = format!(
+                    "return {};",
+                    span_text(code, last.expression.span.start, last.expression.span.end)
+                );
             }
         }
     }
@@ -250,7 +258,9 @@ impl Top<'_> {
             let name = span_text(self.code, declarator.id.span().start, declarator.id.span().end);
             match &declarator.init {
                 Some(init) => assignments.push(format!("({name} = {})", self.value(init))),
-                None if declared.kind == VariableDeclarationKind::Let => assignments.push(format!("({name} = void 0)")),
+                None if declared.kind == VariableDeclarationKind::Let => {
+                    assignments.push(format!("({name} = void 0)"))
+                }
                 None => {}
             }
         }
@@ -276,14 +286,19 @@ mod tests {
         let script = "interface A { a: number }\nconst x: A = { a: 1 } as A, { y, z: [w] } = f<A>();\nlet n: string;\nvar v;\nx.a satisfies number";
         let stripped = strip(script).unwrap();
         assert_eq!(stripped.names, ["x", "y", "w", "n", "v"]);
-        assert!(!stripped.code.contains("interface") && !stripped.code.contains("const"), "{}", stripped.code);
+        assert!(
+            !stripped.code.contains("interface") && !stripped.code.contains("const"),
+            "{}",
+            stripped.code
+        );
         assert!(stripped.code.contains("(x = { a: 1 })") && stripped.code.contains("(n = void 0);"));
         assert!(stripped.code.contains("return (x.a\n);"), "{}", stripped.code);
     }
 
     #[test]
     fn functions_classes_enums_and_exports_are_kept_too() {
-        let stripped = strip("export function f() {}\nexport class C {}\nenum E { A, B }\nexport const k = 1;").unwrap();
+        let stripped =
+            strip("export function f() {}\nexport class C {}\nenum E { A, B }\nexport const k = 1;").unwrap();
         assert!(stripped.code.contains("globalThis.f = f;"), "{}", stripped.code);
         assert!(stripped.code.contains("C = class C {};"), "{}", stripped.code);
         assert!(!stripped.code.contains("export"), "{}", stripped.code);
@@ -295,7 +310,10 @@ mod tests {
     #[test]
     fn what_is_inside_a_function_stays_as_it_is() {
         let code = code("async function run() { const a = await tool.x({}); return a; }");
-        assert!(code.contains("const a = await tool.x({});") && code.contains("return await run();"), "{code}");
+        assert!(
+            code.contains("const a = await tool.x({});") && code.contains("return await run();"),
+            "{code}"
+        );
     }
 
     #[test]
