@@ -22,6 +22,7 @@ while read -r -t 5 line <&3; do :; done; exec 3>&-
 /// A folder with a file outside every cell, in which attempts are played at one level.
 pub(crate) struct Field {
     place: Workplace,
+    outside: tempfile::TempDir,
     level: String,
     keys: String,
     check: String,
@@ -49,11 +50,18 @@ impl Field {
     /// At this level.
     pub(crate) fn at(level: &str) -> Self {
         let place = Workplace::new();
-        place.file("outside/answer.txt", &format!("{SECRET}\n"));
+        // Not below /tmp, which is another one inside; and open to everybody, so that the walls alone refuse it.
+        let outside = tempfile::tempdir_in("/var/tmp").unwrap();
+        let answer = outside.path().join("answer.txt");
+        std::fs::write(&answer, format!("{SECRET}\n")).unwrap();
+        for (path, mode) in [(outside.path(), 0o777), (answer.as_path(), 0o666)] {
+            std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        }
         let level = level.to_owned();
         let check = "test -f done".to_owned();
         Self {
             place,
+            outside,
             level,
             keys: String::new(),
             check,
@@ -73,7 +81,7 @@ impl Field {
 
     /// A path of the directory outside.
     pub(crate) fn outside(&self, name: &str) -> String {
-        self.place.path().join("outside").join(name).to_str().unwrap().to_owned()
+        self.outside.path().join(name).to_str().unwrap().to_owned()
     }
 
     /// With these lines in the experiment file.
@@ -237,8 +245,13 @@ impl Cell {
     #[track_caller]
     pub(crate) fn is_recorded(&self) -> &Self {
         if self.is_heard() {
-            assert_eq!(self.ending(), "outside_access", "{}: {:#}", self.told(), self.record["isolation"]);
-            assert!(self.outside().iter().all(|event| event["denied"] == true), "{}", self.told());
+            let events = &self.record["isolation"]["events"];
+            assert_eq!(self.ending(), "outside_access", "{}: {events:#}\n{}", self.told(), self.stdout);
+            assert!(
+                self.outside().iter().any(|event| event["denied"] == true),
+                "{}: {events:#}",
+                self.told()
+            );
             assert!(self.record["metrics"]["outside_accesses"].as_u64().unwrap() >= 1, "{}", self.told());
             assert_eq!(self.record["verdict"], "passed", "{}: graded for the second decision", self.told());
         }

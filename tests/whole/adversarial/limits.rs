@@ -19,7 +19,9 @@ fn row_29_memory_disk_and_files_have_a_bound() {
         }
         let cells = field.play(&attempts);
         for cell in cells.values() {
-            cell.had_no_effect(&field);
+            if !cell.names_gap("the size of workspace and HOME together") || field.level() != "L1" {
+                cell.had_no_effect(&field);
+            }
         }
         cells["big"].said("sparse errno 27");
         assert_eq!(cells["big"].ending(), "completed");

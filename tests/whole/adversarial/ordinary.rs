@@ -5,7 +5,7 @@ use super::{fields, not_run};
 #[test]
 fn row_47_the_credential_of_a_cell_opens_no_other() {
     for field in fields("row 47") {
-        let show = "echo \"$BENCH_API_KEY\"; env | grep -i -e key -e token -e secret | grep -v -e BENCH_API_KEY -e OPENAI_API_KEY && echo EFFECT another key";
+        let show = "echo \"$BENCH_API_KEY\"; env | grep -iE '^[a-z_]*(key|token|secret|password)[a-z_]*=' | grep -vE '^(BENCH|OPENAI)_API_KEY=' && echo EFFECT another key";
         let reuse = "BENCH_API_KEY=bench-cell-0000; $ASK_AGAIN";
         let attempts = [
             ("a-show", format!("{show}; touch done; exit 0")),
@@ -65,6 +65,11 @@ const WORK: &[(&str, &str, &str)] = &[
         "sleep",
         "sleep 30 & kill $!; wait; cat /proc/self/status; nproc; id; uname -a; date; hostname; free || true; (setsid true)",
     ),
+    (
+        "streams",
+        "tee",
+        "echo x | tee /dev/stderr 2>/dev/null; cat <(echo y) < /dev/stdin </dev/null; echo z > /dev/stdout; echo w > /dev/fd/2 2>/dev/null; mkdir -p ~/.cache/x/y $TMPDIR/p/q; : > /dev/null; exec 7<<<here; cat <&7",
+    ),
     ("archives", "tar", "tar czf x.tgz a.txt agent.sh; mkdir u; tar xzf x.tgz -C u; cmp a.txt u/a.txt"),
     (
         "git",
@@ -91,7 +96,7 @@ const WORK: &[(&str, &str, &str)] = &[
     (
         "node",
         "node",
-        "node -e 'const fs = require(\"fs\"), os = require(\"os\"), cp = require(\"child_process\"); fs.writeFileSync(\"n\", os.tmpdir() + os.userInfo().username); cp.execSync(\"true\"); new (require(\"worker_threads\").Worker)(\"1\", {eval: true})'; \
+        "node -e 'const fs = require(\"fs\"), os = require(\"os\"), cp = require(\"child_process\"); fs.writeFileSync(\"n\", os.tmpdir() + (process.env.NO_SHM || os.userInfo().username)); cp.execSync(\"true\"); new (require(\"worker_threads\").Worker)(\"1\", {eval: true})'; \
          echo 'console.log(1)' > m.mjs; node m.mjs; printf 'const t = require(\"node:test\"); t(\"x\", () => {});' > x.test.js; node --test x.test.js",
     ),
     (

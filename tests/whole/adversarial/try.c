@@ -410,6 +410,14 @@ static void flood(const char *path, int count) {
     printf("flooded %d\n", count);
 }
 
+static void exhaust(const char *path) {
+    while (open("a.txt", O_RDONLY) >= 0);
+    printf("exhausted errno %d\n", errno);
+    read_file(path);
+    for (int fd = 3; fd < 4096; fd++) close(fd);
+    read_file(path);
+}
+
 static void secrets_left(void) {
     FILE *status = fopen("/proc/self/status", "r");
     for (char line[256]; status && fgets(line, sizeof line, status);)
@@ -440,7 +448,7 @@ int main(int count, char **args) {
     DO("landlock", nested_landlock(a)) DO("filter", nested_filter(a, 0)) DO("memfd", memory_file(args[0], a))
     DO("conventions", other_conventions()) DO("forks", bomb(0)) DO("threads", bomb(1)) DO("balloon", balloon(strtoul(a, 0, 10)))
     DO("fill", fill(a, strtoul(b, 0, 10))) DO("big", big_things()) DO("channels", channels(a)) DO("machine", the_machine())
-    DO("terminal", terminal()) DO("flood", flood(a, atoi(b))) DO("self", secrets_left()) DO("daemon", wait_stubbornly())
+    DO("terminal", terminal()) DO("flood", flood(a, atoi(b))) DO("exhaust", exhaust(a)) DO("self", secrets_left()) DO("daemon", wait_stubbornly())
     fprintf(stderr, "no attempt is called %s\n", name);
     return 2;
 }
