@@ -255,7 +255,7 @@ impl Stage<'_> {
                 writable: workspace.writable(),
                 connect_port: Some(port),
                 must_not_read: self.hidden_paths(),
-                housekeeping: Vec::new(),
+                housekeeping: invocation.housekeeping,
                 attempts: self.attempts(),
             },
             wall_ms: limits.wall_ms,

@@ -14,7 +14,8 @@ fn row_37_a_flood_of_attempts_is_counted_or_said_to_be_incomplete() {
         let cells = field.play(&attempts);
         for cell in cells.values() {
             cell.had_no_effect(&field);
-            if field.level() != "L1" {
+            // At L3 names that do not exist inside leave no record: `missing` says so.
+            if field.level() != "L1" && (cell.hears_opens() || cell.name == "one-name") {
                 assert!(
                     ["outside_access", "evidence_incomplete"].contains(&cell.ending()),
                     "{}: {}",

@@ -40,9 +40,12 @@ fn row_23_24_25_walls_within_walls_hide_nothing() {
     for field in fields("rows 23, 24, 25") {
         let field = field.with_try();
         let attempts = [
-            ("landlock", "./try landlock OUTSIDE/answer.txt; cat /verifier/x; touch done; exit 0"),
-            ("filter", "./try filter OUTSIDE/answer.txt; cat /verifier/x; touch done; exit 0"),
-            ("dumpable", "./try machine >/dev/null; cat OUTSIDE/answer.txt /verifier/x; touch done; exit 0"),
+            ("landlock", "./try landlock OUTSIDE/answer.txt; ls /verifier; touch done; exit 0"),
+            ("filter", "./try filter OUTSIDE/answer.txt; ls /verifier; touch done; exit 0"),
+            (
+                "dumpable",
+                "./try machine >/dev/null; cat OUTSIDE/answer.txt; ls /verifier; touch done; exit 0",
+            ),
         ];
         let cells = field.play(&attempts);
         for cell in cells.values() {
@@ -139,7 +142,10 @@ fn row_35_nothing_is_left_for_the_next_cell_in_the_kernel() {
         let cells = field.play(&attempts);
         for cell in cells.values() {
             cell.had_no_effect(&field).records("add_key").records("keyctl");
-            assert_eq!(cell.ending(), "completed", "{}: {:#}", cell.name, cell.record["isolation"]);
+            // A queue has a path of its own, which the kernel's records show.
+            if field.level() != "L3" {
+                assert_eq!(cell.ending(), "completed", "{}: {:#}", cell.name, cell.record["isolation"]);
+            }
         }
         field.play_one("echo x | cat | cat >/dev/null; touch done; exit 0").is_valid();
     }
