@@ -255,7 +255,7 @@ impl Stage<'_> {
                 writable: workspace.writable(),
                 connect_port: Some(port),
                 must_not_read: self.hidden_paths(),
-                housekeeping: Vec::new(),
+                housekeeping: invocation.housekeeping,
                 attempts: self.attempts(),
             },
             wall_ms: limits.wall_ms,
@@ -304,6 +304,14 @@ impl Stage<'_> {
         findings.left_out = collected.left_out;
         let patch = workspace_patch(&self.task.workspace_dir(), &taken).map_err(AttemptError::at(&taken))?;
         keep(&self.dir.join("workspace.patch"), patch.as_bytes())?;
+        let kept = &self.task.agent_configuration;
+        match bench_isolation::set_aside(&taken, &self.task.workspace_dir(), kept) {
+            Ok(aside) => findings.left_out.extend(aside),
+            Err(error) => {
+                findings.ending = Some(fault(format!("preparing the verifier's copy: {error}")));
+                return Ok(());
+            }
+        }
         match self.verdict(slot).await {
             Ok(verification) => {
                 let passed = verification.passed;
