@@ -23,6 +23,7 @@ pub mod price;
 pub mod schedule;
 pub mod source;
 pub mod surface;
+pub mod code_mode;
 pub mod task;
 
 pub use action::{Action, ActionKind, Plan, Step};
@@ -46,6 +47,7 @@ pub use metric::Metric;
 pub use price::{Price, PriceCard};
 pub use schedule::{Block, Cell, Schedule};
 pub use source::{Problem, Source};
+pub use code_mode::{CodeLimits, CodeMode, CodePrelude, CodeShape, CodeSwitch, SurfaceServer};
 pub use surface::{
     CodeExposure, Compaction, Discovery, IntentRule, Lifecycle, ModelExposure, Prompt, ResultBudget,
     Scheduling, Surface, SurfaceFactor, SurfaceTool,
