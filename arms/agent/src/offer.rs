@@ -16,7 +16,7 @@ use crate::catalogue::{
 };
 use crate::registry::{Collision, Loading, Refused, Registration, Registry};
 use crate::surface_check::{SurfaceError, check_surface};
-use crate::code::{Bridged, CodeOffer};
+use crate::code::{Bridged, CodeOffer, OWN};
 use crate::{devices, search, servers};
 
 /// Tools that a search finds where the call sets no limit.
@@ -453,7 +453,7 @@ fn callback(definition: &ToolDefinition) -> Callback {
     Callback {
         tool: definition.name.clone(),
         owner: match owner(&definition.name) {
-            Owner::Agent | Owner::Extension => "agent".to_owned(),
+            Owner::Agent | Owner::Extension => OWN.to_owned(),
             Owner::Foreign(name) => name,
         },
         description: definition.description.clone(),

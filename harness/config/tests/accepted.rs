@@ -35,7 +35,7 @@ fn the_default_experiment_is_the_four_arm_ablation() {
     assert_eq!(experiment.name.as_str(), "four-arm-ablation");
     assert_eq!(experiment.repeats, 2);
     let arms: Vec<&str> = experiment.arms.iter().map(|arm| arm.surface.as_str()).collect();
-    assert_eq!(arms, ["bare", "loaded", "gateway", "entries"]);
+    assert_eq!(arms, ["bare", "loaded", "gateway", "entries", "code-mode"]);
     let gated = |metric| {
         let gate = experiment.gates.iter().find(|gate| gate.metric == metric).unwrap();
         assert_eq!(gate.margin, Margin::RatioAtMost { limit: 1.25 });

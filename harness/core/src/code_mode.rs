@@ -17,12 +17,20 @@ pub struct CodeMode {
     /// What a script finds beside the language and its functions.
     #[serde(default)]
     pub preludes: Vec<CodePrelude>,
+    /// Bytes of declarations that the tools of servers may add where a shape declares functions in a description; a server
+    /// whose declarations do not fit is named there and found by a script's own search.
+    #[serde(default = "inline_bytes")]
+    pub inline_bytes: usize,
     /// Said at the end of every request, and paid for every time; none = nothing.
     #[serde(default)]
     pub each_turn: Option<String>,
     /// What a script may take.
     #[serde(default)]
     pub limits: CodeLimits,
+}
+
+fn inline_bytes() -> usize {
+    3000
 }
 
 /// What the model is shown.

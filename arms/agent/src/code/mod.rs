@@ -10,7 +10,7 @@ mod shown;
 pub(crate) use graph::Graph;
 pub(crate) use scripts::{CodeCall, Scripts};
 pub(crate) use shell::execute as look;
-pub(crate) use shown::{Bridged, CodeOffer};
+pub(crate) use shown::{Bridged, CodeOffer, OWN};
 
 use bench_code::Launch;
 

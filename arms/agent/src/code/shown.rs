@@ -10,6 +10,9 @@ use bench_core::{CodeMode, CodePrelude, CodeShape, CodeSwitch};
 
 use crate::catalogue::ToolDefinition;
 
+/// Owner of the agent's and the extension's functions: their namespace.
+pub(crate) const OWN: &str = "agent";
+
 /// A tool that code can call.
 #[derive(Debug, Clone)]
 pub(crate) struct Bridged {
@@ -104,8 +107,8 @@ impl CodeOffer {
     fn own(&self, tool: &ToolDefinition) -> ToolDefinition {
         let mut dressed = tool.clone();
         let declared = match self.mode.shape {
-            CodeShape::Eval => self.functions.as_methods(),
-            CodeShape::Exec | CodeShape::Mixed => self.functions.as_methods().replace("const tool:", "const tools:"),
+            CodeShape::Eval => self.methods(),
+            CodeShape::Exec | CodeShape::Mixed => self.methods().replace("const tool:", "const tools:"),
             CodeShape::Catalog => "The functions are listed by list_functions and declared by get_function_details.\n".to_owned(),
             CodeShape::Filesystem => "The functions are declared below /sdk, where execute_bash looks.\n".to_owned(),
             CodeShape::Sidecar => format!(
@@ -122,6 +125,10 @@ impl CodeOffer {
             .trim_end()
             .to_owned();
         dressed
+    }
+
+    fn methods(&self) -> String {
+        self.functions.as_methods(OWN, self.mode.inline_bytes)
     }
 
     /// What a script finds beside its functions.

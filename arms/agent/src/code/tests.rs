@@ -46,6 +46,7 @@ fn coded(shape: CodeShape) -> Surface {
         mode: CodeSwitch::On,
         direct_tools: Vec::new(),
         preludes: vec![CodePrelude::Output, CodePrelude::Store],
+        inline_bytes: 3000,
         each_turn: None,
         limits: CodeLimits::default(),
     });
