@@ -19,7 +19,10 @@ const SHAPES: [(&str, u64); 6] = [
 fn place_with(steps: &str) -> Workplace {
     let place = Workplace::new();
     let dir = "suites/ten/look";
-    place.file(&format!("{dir}/task.toml"), &format!("format-version = 1\ntitle = \"Look\"\ncanary = \"{CANARY}\"\n"));
+    place.file(
+        &format!("{dir}/task.toml"),
+        &format!("format-version = 1\ntitle = \"Look\"\ncanary = \"{CANARY}\"\n"),
+    );
     place.file(&format!("{dir}/instruction.md"), "Read all ten files.\n");
     for number in 0..10 {
         place.file(&format!("{dir}/workspace/f{number}.txt"), &format!("content {number}\n"));

@@ -111,7 +111,9 @@ fn by_name(offer: &mut Offer, tool: &ToolDefinition, given: Value, marked: bool)
         "eval" | "execute_typescript" => Job::Code(CodeCall::Run(given)),
         "exec" => Job::Code(CodeCall::Begin(given)),
         "wait" => Job::Code(CodeCall::Wait(given)),
-        "list_functions" | "get_function_details" | "execute_bash" => Job::Done(look(offer, &tool.name, &given)),
+        "list_functions" | "get_function_details" | "execute_bash" => {
+            Job::Done(look(offer, &tool.name, &given))
+        }
         "ask" => Job::Ask(given),
         "checkpoint" if marked => Job::refused("there is a mark already; rewind to it first".to_owned()),
         "checkpoint" => Job::Turn(Turning::Mark),

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use bench_code::{Callback, Reach};
 use bench_core::experiment::Capabilities;
-use bench_core::{CodeExposure, Discovery, ModelExposure, Prompt, Resource, Resources, Surface, SurfaceServer, SurfaceTool, WireKind};
+use bench_core::{
+    CodeExposure, Discovery, ModelExposure, Prompt, Resource, Resources, Surface, SurfaceServer, SurfaceTool,
+    WireKind,
+};
 use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcherBuilder;
 use serde_json::{Value, json};
@@ -14,9 +17,9 @@ use crate::catalogue::{
     BRIEF_TEXT, CALL, GATEWAY, Owner, SEARCH, SYSTEM_TEXT, ToolDefinition, group_purpose, home_group, owner,
     tool,
 };
+use crate::code::{Bridged, CodeOffer, OWN};
 use crate::registry::{Collision, Loading, Refused, Registration, Registry};
 use crate::surface_check::{SurfaceError, check_surface};
-use crate::code::{Bridged, CodeOffer, OWN};
 use crate::{devices, search, servers};
 
 /// Tools that a search finds where the call sets no limit.
@@ -159,7 +162,8 @@ impl Offer {
         let home = entry.group.clone().or_else(|| home_group(&entry.name).map(str::to_owned));
         let definition = Arc::new(definition);
         if let (Some(code), CodeExposure::Bridged) = (&mut self.code, entry.code) {
-            code.bridged.push(Bridged { callback: callback(&definition), definition: Arc::clone(&definition) });
+            code.bridged
+                .push(Bridged { callback: callback(&definition), definition: Arc::clone(&definition) });
         }
         let registered = self.registry.register(Registration {
             definition,
@@ -440,10 +444,17 @@ impl Offer {
 
 /// What the model sees of a tool: one that is hidden behind code is shown where code mode is off, and where it is named as
 /// a direct one.
-fn exposure(code: Option<&CodeOffer>, model: ModelExposure, bridge: CodeExposure, name: &str) -> ModelExposure {
+fn exposure(
+    code: Option<&CodeOffer>,
+    model: ModelExposure,
+    bridge: CodeExposure,
+    name: &str,
+) -> ModelExposure {
     match (code, model, bridge) {
         (None, ModelExposure::Hidden, CodeExposure::Bridged) => ModelExposure::Direct,
-        (Some(code), _, _) if code.mode.direct_tools.iter().any(|direct| direct == name) => ModelExposure::Direct,
+        (Some(code), _, _) if code.mode.direct_tools.iter().any(|direct| direct == name) => {
+            ModelExposure::Direct
+        }
         (None | Some(_), model, _) => model,
     }
 }

@@ -107,7 +107,8 @@ mod tests {
     #[test]
     fn tools_for_others_than_the_model_are_known_by_their_metadata() {
         let tool = |meta: Value| -> ServerTool {
-            serde_json::from_value(json!({"name": "t", "inputSchema": {"type": "object"}, "_meta": meta})).unwrap()
+            serde_json::from_value(json!({"name": "t", "inputSchema": {"type": "object"}, "_meta": meta}))
+                .unwrap()
         };
         assert_eq!(tool(Value::Null).reach(), Reach::Model);
         assert_eq!(tool(json!({"ui": {"visibility": ["app"]}})).reach(), Reach::Invisible);

@@ -3,8 +3,8 @@
 use bench_core::{CodeExposure, CodeMode, Discovery, ModelExposure, Surface};
 use grep_regex::RegexMatcherBuilder;
 
-use crate::servers;
 use crate::catalogue::{CALL, GATEWAY, SEARCH, group_names, is_brought, tool, tool_names};
+use crate::servers;
 
 /// What is wrong with a surface.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,7 +28,9 @@ pub enum SurfaceError {
         tool: String,
     },
     /// A tool of discovery as a listed tool.
-    #[error("surface {surface:?} lists the tool {tool:?}; it comes by itself with its way of discovery or with [code]")]
+    #[error(
+        "surface {surface:?} lists the tool {tool:?}; it comes by itself with its way of discovery or with [code]"
+    )]
     DiscoveryListed {
         /// The surface.
         surface: String,
@@ -236,7 +238,11 @@ fn check_tool(surface: &Surface, index: usize) -> Result<(), SurfaceError> {
 fn check_code(surface: &Surface) -> Result<(), SurfaceError> {
     let fault = |fault: String| Err(SurfaceError::Code { surface: surface.name.to_string(), fault });
     for server in surface.servers.iter().filter(|server| servers::tools(&server.name).is_none()) {
-        return fault(format!("there is no server {:?}; the servers are {}", server.name, servers::names().join(", ")));
+        return fault(format!(
+            "there is no server {:?}; the servers are {}",
+            server.name,
+            servers::names().join(", ")
+        ));
     }
     let tools = || surface.tools.iter().filter(|tool| tool.code == CodeExposure::Bridged);
     let bridged = tools().next().map(|tool| tool.name.as_str());
@@ -246,13 +252,17 @@ fn check_code(surface: &Surface) -> Result<(), SurfaceError> {
         (None, Some(name)) => {
             fault(format!("bridges {name:?} to code, and nothing runs code; add [code] or set code = \"no\""))
         }
-        (Some(code), None) => {
-            fault(format!("has [code] of the shape {:?} and bridges no tool; set code = \"bridged\"", code.shape.word()))
-        }
+        (Some(code), None) => fault(format!(
+            "has [code] of the shape {:?} and bridges no tool; set code = \"bridged\"",
+            code.shape.word()
+        )),
         (Some(code), Some(_)) => {
-            let unknown = code.direct_tools.iter().find(|name| !surface.tools.iter().any(|tool| tool.name == **name));
+            let unknown =
+                code.direct_tools.iter().find(|name| !surface.tools.iter().any(|tool| tool.name == **name));
             match unknown {
-                Some(name) => fault(format!("code.direct-tools names {name:?}, which is not in its list of tools")),
+                Some(name) => {
+                    fault(format!("code.direct-tools names {name:?}, which is not in its list of tools"))
+                }
                 None => check_limits(surface, code),
             }
         }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bench_code::{
-    Bridge, Callback, Engine, Functions, Globals, Keeps, Launch, Limits, NestedCall, Reach, Script, ScriptEnding,
-    Stop,
+    Bridge, Callback, Engine, Functions, Globals, Keeps, Launch, Limits, NestedCall, Reach, Script,
+    ScriptEnding, Stop,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};

@@ -101,15 +101,21 @@ impl Functions {
     }
 
     /// One line for each function as a method of an object that holds them by the names of their tools: types without
-    /// descriptions. What is not `own` is declared namespace by namespace as far as `room` bytes go, and named otherwise.
+    /// descriptions, and what it does in a sentence. What is not `own` is declared namespace by namespace as far as `room` bytes go, and named otherwise.
     pub fn as_methods(&self, own: &str, mut room: usize) -> String {
         let line = |function: &&Function| {
-            format!("  {}(args: {}): Promise<unknown>;\n", property(&function.tool), function.arguments)
+            let about = first_line(&function.description);
+            format!(
+                "  {}(args: {}): Promise<unknown>; // {about}\n",
+                property(&function.tool),
+                function.arguments
+            )
         };
         let (mut types, mut methods, mut left_out) = (String::new(), String::new(), String::new());
         for (namespace, functions) in self.by_namespace() {
             let lines: String = functions.iter().map(line).collect();
-            let named: String = functions.iter().flat_map(|function| &function.named).map(named_type).collect();
+            let named: String =
+                functions.iter().flat_map(|function| &function.named).map(named_type).collect();
             let is_own = namespace == capitalised(own);
             if is_own || lines.len() + named.len() <= room {
                 room -= if is_own { 0 } else { lines.len() + named.len() };

@@ -6,6 +6,7 @@
 pub mod action;
 pub mod catalogue;
 pub mod clock;
+pub mod code_mode;
 pub mod digest;
 pub mod ending;
 pub mod event;
@@ -23,12 +24,12 @@ pub mod price;
 pub mod schedule;
 pub mod source;
 pub mod surface;
-pub mod code_mode;
 pub mod task;
 
 pub use action::{Action, ActionKind, Plan, Step};
 pub use catalogue::Catalogue;
 pub use clock::{Clock, SystemClock};
+pub use code_mode::{CodeLimits, CodeMode, CodePrelude, CodeShape, CodeSwitch, SurfaceServer};
 pub use digest::Sha256Hex;
 pub use ending::{Blame, Counting, Disposition, Ending, EndingKind, LimitHit, Rerun};
 pub use event::RunEvent;
@@ -47,7 +48,6 @@ pub use metric::Metric;
 pub use price::{Price, PriceCard};
 pub use schedule::{Block, Cell, Schedule};
 pub use source::{Problem, Source};
-pub use code_mode::{CodeLimits, CodeMode, CodePrelude, CodeShape, CodeSwitch, SurfaceServer};
 pub use surface::{
     CodeExposure, Compaction, Discovery, IntentRule, Lifecycle, ModelExposure, Prompt, ResultBudget,
     Scheduling, Surface, SurfaceFactor, SurfaceTool,

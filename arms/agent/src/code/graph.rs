@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn a_graph_is_held_against_functions_and_itself() {
-        let good = checked(json!([node("Agent/read", &[]), node("Agent/read", &[0]), node("Agent/read", &[0, 1])]));
+        let good =
+            checked(json!([node("Agent/read", &[]), node("Agent/read", &[0]), node("Agent/read", &[0, 1])]));
         assert_eq!((good.faults.len(), good.depth), (0, 3));
         let bad = checked(json!([node("Agent/raed", &[1]), node("Agent/read", &[0, 7])]));
         assert_eq!(

@@ -115,14 +115,20 @@ impl Scripts {
         tally.scripts += 1;
         tally.script_retries += u64::from(self.failed);
         drop(tally);
-        self.engine.start(&script, Arc::new(bridge)).map_err(|error| format!("no code worker can be started: {error}"))
+        self.engine
+            .start(&script, Arc::new(bridge))
+            .map_err(|error| format!("no code worker can be started: {error}"))
     }
 
     fn wait(&mut self, turn: u32, given: &Value, pipeline: &Arc<Pipeline>) -> Result<String, String> {
         let id = given["script_id"].as_u64().unwrap_or_default();
         let Some((mut running, _)) = self.running.remove(&id) else {
             let known: Vec<String> = self.running.keys().map(u64::to_string).collect();
-            let known = if known.is_empty() { "none runs".to_owned() } else { format!("running: {}", known.join(", ")) };
+            let known = if known.is_empty() {
+                "none runs".to_owned()
+            } else {
+                format!("running: {}", known.join(", "))
+            };
             return Err(format!("there is no script {id} that runs; {known}"));
         };
         let patience = given["yield_time_ms"].as_u64().map_or(WAIT, Duration::from_millis);
@@ -148,7 +154,8 @@ impl Scripts {
         let told = result.as_ref().unwrap_or_else(|told| told);
         let nested: usize = outcome.calls.iter().map(|call| call.bytes).sum();
         let mut tally = pipeline.tally();
-        tally.concurrent_nested_calls += outcome.calls.iter().filter(|call| call.beside_others).count() as u64;
+        tally.concurrent_nested_calls +=
+            outcome.calls.iter().filter(|call| call.beside_others).count() as u64;
         tally.script_errors += u64::from(result.is_err());
         tally.script_timeouts += u64::from(outcome.ending == ScriptEnding::TimedOut);
         tally.bytes_kept_out += nested.saturating_sub(told.len()) as u64;
@@ -212,7 +219,9 @@ fn calls(records: &[CallRecord]) -> Vec<Value> {
 /// Output, value and remarks as one text; an `Err` for a script that did not come to its own good end.
 fn text_of(outcome: &Outcome, graph: Option<&Graph>) -> Result<String, String> {
     let mut remarks: Vec<String> = outcome.remarks.iter().map(|remark| format!("[{remark}]")).collect();
-    remarks.extend(graph.into_iter().flat_map(|graph| &graph.faults).map(|fault| format!("[tool_graph: {fault}]")));
+    remarks.extend(
+        graph.into_iter().flat_map(|graph| &graph.faults).map(|fault| format!("[tool_graph: {fault}]")),
+    );
     if outcome.state_lost {
         remarks.push("[The names of earlier scripts are gone.]".to_owned());
     }
@@ -222,12 +231,16 @@ fn text_of(outcome: &Outcome, graph: Option<&Graph>) -> Result<String, String> {
         ScriptEnding::Returned(None) if outcome.output.is_empty() => {
             Ok(joined(&["[The script returned nothing.]", &remarks]))
         }
-        ScriptEnding::Returned(value) => Ok(joined(&[&outcome.output, value.as_deref().unwrap_or_default(), &remarks])),
-        ScriptEnding::Threw(error) => failed(format!("the script failed: {error}")),
-        ScriptEnding::TimedOut => failed("the script was ended when its time was over, and its calls with it".to_owned()),
-        ScriptEnding::Stopped => failed("the script was ended, and its calls with it".to_owned()),
-        ScriptEnding::Died(how) => {
-            failed(format!("the code worker {how}: memory or stack ran out, most likely; the next script gets another"))
+        ScriptEnding::Returned(value) => {
+            Ok(joined(&[&outcome.output, value.as_deref().unwrap_or_default(), &remarks]))
         }
+        ScriptEnding::Threw(error) => failed(format!("the script failed: {error}")),
+        ScriptEnding::TimedOut => {
+            failed("the script was ended when its time was over, and its calls with it".to_owned())
+        }
+        ScriptEnding::Stopped => failed("the script was ended, and its calls with it".to_owned()),
+        ScriptEnding::Died(how) => failed(format!(
+            "the code worker {how}: memory or stack ran out, most likely; the next script gets another"
+        )),
     }
 }

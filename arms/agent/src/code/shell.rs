@@ -62,21 +62,26 @@ impl Tree {
     /// What stands directly in a folder.
     fn entries(&self, folder: &str) -> Vec<String> {
         let below = format!("{folder}/");
-        let inside = |path: &String| path.strip_prefix(&below).filter(|rest| !rest.contains('/')).map(str::to_owned);
+        let inside =
+            |path: &String| path.strip_prefix(&below).filter(|rest| !rest.contains('/')).map(str::to_owned);
         self.paths().iter().filter_map(inside).collect()
     }
 
     /// Files at or below a path.
     fn files_below(&self, path: &str) -> Vec<String> {
         let below = format!("{path}/");
-        self.paths().into_iter().filter(|p| (p == path || p.starts_with(&below)) && self.file(p).is_some()).collect()
+        self.paths()
+            .into_iter()
+            .filter(|p| (p == path || p.starts_with(&below)) && self.file(p).is_some())
+            .collect()
     }
 }
 
 /// The commands of a line, each with whether it wants the one before it to have succeeded.
 fn split(line: &str) -> Result<Vec<(Vec<Vec<String>>, bool)>, String> {
     let mut commands = Vec::new();
-    let (mut pipes, mut words, mut word): (Vec<Vec<String>>, Vec<String>, Option<String>) = Default::default();
+    let (mut pipes, mut words, mut word): (Vec<Vec<String>>, Vec<String>, Option<String>) =
+        Default::default();
     let mut after_success = false;
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
@@ -86,7 +91,9 @@ fn split(line: &str) -> Result<Vec<(Vec<Vec<String>>, bool)>, String> {
                 word.get_or_insert_default().push_str(&quoted);
             }
             '\\' => word.get_or_insert_default().extend(chars.next()),
-            '>' | '<' | '`' | '$' => return Err(format!("{c} is not understood here; the tree is read-only")),
+            '>' | '<' | '`' | '$' => {
+                return Err(format!("{c} is not understood here; the tree is read-only"));
+            }
             ' ' | '\t' | '\n' | ';' | '|' | '&' => {
                 words.extend(word.take());
                 if c == '|' && chars.next_if_eq(&'|').is_none() {
@@ -116,7 +123,12 @@ fn pipeline(commands: &[Vec<String>], tree: &Tree, here: &mut String) -> Result<
     Ok(input.unwrap_or_default())
 }
 
-fn command(words: &[String], input: Option<String>, tree: &Tree, here: &mut String) -> Result<String, String> {
+fn command(
+    words: &[String],
+    input: Option<String>,
+    tree: &Tree,
+    here: &mut String,
+) -> Result<String, String> {
     let Some((name, rest)) = words.split_first() else { return Err("a command is missing".to_owned()) };
     let (flags, names): (Vec<&String>, Vec<&String>) =
         rest.iter().partition(|word| word.starts_with('-') && word.len() > 1 && name != "find");
@@ -125,8 +137,10 @@ fn command(words: &[String], input: Option<String>, tree: &Tree, here: &mut Stri
             (Some(input), true) => Ok(input.clone()),
             (None, true) => Err(format!("{name}: name a file")),
             (_, false) => {
-                let paths = names.iter().map(|name| matching(tree, here, name)).collect::<Result<Vec<_>, _>>()?;
-                let read = |path: &String| tree.file(path).ok_or_else(|| format!("{name}: {path}: is a folder"));
+                let paths =
+                    names.iter().map(|name| matching(tree, here, name)).collect::<Result<Vec<_>, _>>()?;
+                let read =
+                    |path: &String| tree.file(path).ok_or_else(|| format!("{name}: {path}: is a folder"));
                 paths.iter().flatten().map(read).collect()
             }
         }
@@ -212,8 +226,12 @@ fn ls(tree: &Tree, here: &str, names: &[&String], deep: bool) -> Result<String, 
         for path in matching(tree, here, name)? {
             match (tree.is_folder(&path), deep) {
                 (false, _) => text.push_str(&format!("{path}\n")),
-                (true, false) => tree.entries(&path).iter().for_each(|entry| text.push_str(&format!("{entry}\n"))),
-                (true, true) => tree.files_below(&path).iter().for_each(|file| text.push_str(&format!("{file}\n"))),
+                (true, false) => {
+                    tree.entries(&path).iter().for_each(|entry| text.push_str(&format!("{entry}\n")))
+                }
+                (true, true) => {
+                    tree.files_below(&path).iter().for_each(|file| text.push_str(&format!("{file}\n")))
+                }
             }
         }
     }
@@ -245,8 +263,11 @@ fn grep(
     input: Option<&str>,
 ) -> Result<String, String> {
     let has = |letter: char| flags.iter().any(|flag| !flag.starts_with("--") && flag.contains(letter));
-    let Some((pattern, names)) = names.split_first() else { return Err("grep: a pattern is missing".to_owned()) };
-    let matcher = RegexMatcherBuilder::new().case_insensitive(has('i')).fixed_strings(has('F')).build(pattern);
+    let Some((pattern, names)) = names.split_first() else {
+        return Err("grep: a pattern is missing".to_owned());
+    };
+    let matcher =
+        RegexMatcherBuilder::new().case_insensitive(has('i')).fixed_strings(has('F')).build(pattern);
     let matcher = matcher.map_err(|error| format!("grep: {error}"))?;
     let hit = |line: &str| matcher.is_match(line.as_bytes()).unwrap_or(false) != has('v');
     if let (Some(input), true) = (input, names.is_empty()) {
@@ -257,7 +278,8 @@ fn grep(
     let mut text = String::new();
     for name in names {
         for path in matching(tree, here, name)?.iter().flat_map(|path| tree.files_below(path)) {
-            let lines = tree.file(&path).unwrap_or_default().lines().enumerate().filter(|(_, line)| hit(line));
+            let lines =
+                tree.file(&path).unwrap_or_default().lines().enumerate().filter(|(_, line)| hit(line));
             for (at, line) in lines {
                 if has('l') {
                     text.push_str(&format!("{path}\n"));
@@ -326,7 +348,10 @@ mod tests {
             ("cat ../../etc/passwd", "Error: /etc/passwd: no such file or folder"),
             ("echo x > /sdk/y", "Error: > is not understood here; the tree is read-only"),
             ("echo $(id)", "Error: $ is not understood here; the tree is read-only"),
-            ("rm -rf /", "Error: rm: not found; there are ls, cat, head, tail, grep, find, tree, wc, sort, pwd, cd and echo, over /sdk"),
+            (
+                "rm -rf /",
+                "Error: rm: not found; there are ls, cat, head, tail, grep, find, tree, wc, sort, pwd, cd and echo, over /sdk",
+            ),
             ("", "[No output.]"),
             ("ls '", "Agent\nREADME.md\nSvc\n"),
         ] {

@@ -60,8 +60,10 @@ impl CodeOffer {
             | CodeShape::Exec => false,
         };
         let is_shown = |name: &str| shown.iter().any(|tool| tool.name == name);
-        let callable =
-            self.bridged.iter().filter(|tool| (beside || !is_shown(&tool.definition.name)) && exists(&tool.definition.name));
+        let callable = self
+            .bridged
+            .iter()
+            .filter(|tool| (beside || !is_shown(&tool.definition.name)) && exists(&tool.definition.name));
         let callbacks: Vec<Callback> = callable.map(|tool| tool.callback.clone()).collect();
         self.functions = self.cache.lock().unwrap_or_else(std::sync::PoisonError::into_inner).of(&callbacks);
     }
@@ -73,7 +75,8 @@ impl CodeOffer {
 
     /// The definitions of what code can call, by name.
     pub(crate) fn definitions(&self) -> BTreeMap<String, Arc<ToolDefinition>> {
-        let callable = self.bridged.iter().filter(|tool| self.functions.of_tool(&tool.definition.name).is_some());
+        let callable =
+            self.bridged.iter().filter(|tool| self.functions.of_tool(&tool.definition.name).is_some());
         callable.map(|tool| (tool.definition.name.clone(), Arc::clone(&tool.definition))).collect()
     }
 
@@ -109,8 +112,13 @@ impl CodeOffer {
         let declared = match self.mode.shape {
             CodeShape::Eval => self.methods(),
             CodeShape::Exec | CodeShape::Mixed => self.methods().replace("const tool:", "const tools:"),
-            CodeShape::Catalog => "The functions are listed by list_functions and declared by get_function_details.\n".to_owned(),
-            CodeShape::Filesystem => "The functions are declared below /sdk, where execute_bash looks.\n".to_owned(),
+            CodeShape::Catalog => {
+                "The functions are listed by list_functions and declared by get_function_details.\n"
+                    .to_owned()
+            }
+            CodeShape::Filesystem => {
+                "The functions are declared below /sdk, where execute_bash looks.\n".to_owned()
+            }
             CodeShape::Sidecar => format!(
                 "Each function takes one object of arguments. `searchTools(words)` and `ALL_TOOLS` tell more. The functions by namespace:\n{}",
                 self.functions.names()

@@ -263,7 +263,8 @@ mod tests {
         });
         assert_eq!(told.unwrap_err(), "the command was stopped; what it printed until then:\n[No output.]");
         said.say();
-        let told = run(&Arguments { command: "sleep 86400".into(), timeout: None }, folder.path(), Some(&said));
+        let told =
+            run(&Arguments { command: "sleep 86400".into(), timeout: None }, folder.path(), Some(&said));
         assert!(told.is_err());
     }
 

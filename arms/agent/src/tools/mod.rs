@@ -90,10 +90,12 @@ impl Desk {
             "tasks_add" => Ok(lists::add(&mut self.kept().tasks, taken(given)?)),
             "tasks_update" => lists::update(&mut self.kept().tasks, &taken(given)?),
             "tasks_list" => Ok(lists::shown(&self.kept().tasks)),
-            other if servers::of_tool(other).is_some() => Ok(servers::answer(other, &given)["content"][0]["text"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned()),
+            other if servers::of_tool(other).is_some() => {
+                Ok(servers::answer(other, &given)["content"][0]["text"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned())
+            }
             other => Err(format!("{other} is not available in this build")),
         }
     }

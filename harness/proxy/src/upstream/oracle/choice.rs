@@ -81,7 +81,8 @@ impl Offered<'_> {
     fn batched(&self, bridge: &BridgeRule, actions: &[&Action]) -> Option<Way> {
         let batch = bridge.batch.as_ref()?;
         let tool = self.offered(&bridge.tool)?;
-        let calls: Option<Vec<String>> = actions.iter().map(|action| self.nested(bridge, batch, tool, action)).collect();
+        let calls: Option<Vec<String>> =
+            actions.iter().map(|action| self.nested(bridge, batch, tool, action)).collect();
         let code = Value::String(batch.code.replace("{calls}", &calls?.join(", ")));
         let mut fields = Map::new();
         for (key, value) in bridge.with.iter().filter(|(_, value)| !value.contains("{tool}")) {
@@ -98,9 +99,20 @@ impl Offered<'_> {
     }
 
     /// One action as a call within a script: by the first rule of its own kind whose tool the code can call.
-    fn nested(&self, bridge: &BridgeRule, batch: &BatchRule, tool: &RequestTool, action: &Action) -> Option<String> {
+    fn nested(
+        &self,
+        bridge: &BridgeRule,
+        batch: &BatchRule,
+        tool: &RequestTool,
+        action: &Action,
+    ) -> Option<String> {
         let values = Values::of(action).in_workspace(&self.script.workspace);
-        let rules = self.script.lexicon.rules.iter().filter(|rule| rule.action == action.kind() && !rule.substitution);
+        let rules = self
+            .script
+            .lexicon
+            .rules
+            .iter()
+            .filter(|rule| rule.action == action.kind() && !rule.substitution);
         rules.into_iter().find_map(|rule| {
             let nested = values.fill(&rule.arguments)?;
             let names = Values::of_nested(&rule.tool, &nested);

@@ -92,7 +92,9 @@ impl History {
 
     /// Has an action of this step been called?
     pub(super) fn begun(&self, step: u32) -> bool {
-        self.calls.keys().any(|id| id.step == step && matches!(id.role, Role::First | Role::Batch | Role::Fallback))
+        self.calls
+            .keys()
+            .any(|id| id.step == step && matches!(id.role, Role::First | Role::Batch | Role::Fallback))
     }
 
     /// The call that carried an action together with others.

@@ -104,7 +104,8 @@ impl Table<'_> {
 
     /// All that a step does in one call, where it does several things and a tool takes code that does them.
     fn batch(&self, step: u32, actions: &[Action]) -> Option<PlannedCall> {
-        let played: Vec<&Action> = actions.iter().filter(|action| action.kind() != ActionKind::Answer).collect();
+        let played: Vec<&Action> =
+            actions.iter().filter(|action| action.kind() != ActionKind::Answer).collect();
         if played.len() < 2 || self.history.begun(step) {
             return None;
         }
