@@ -12,10 +12,11 @@ use bench_reports::{Analysis, analyse, levels_of_looks};
 use support::{Plan, scale};
 
 fn plan() -> Plan {
-    Plan::new(12, 4, &["bare", "cand"])
-        .contrast("cand", "gate")
-        .upstream("openai-chat")
-        .ratio_gate("tokens", "total_tokens", &["cand"])
+    Plan::new(12, 4, &["bare", "cand"]).contrast("cand", "gate").upstream("openai-chat").ratio_gate(
+        "tokens",
+        "total_tokens",
+        &["cand"],
+    )
 }
 
 /// Costs of the candidate between `ratio` and a tenth more, other ones in each repeat.

@@ -168,3 +168,21 @@ fn a_plan_says_what_it_is_expected_to_spend() {
     let unpriced = twice.replace("model = \"oracle\"\ninput", "model = \"other\"\ninput");
     assert!(of(&unpriced, &["--like", "run"])["expected"]["cost_usd"].is_null(), "unknown is not free");
 }
+
+#[test]
+fn rules_that_were_edited_in_the_lock_make_the_run_exploratory() {
+    let text = experiment(
+        "oracle-profile = { kind = \"invents-tools\", rate = 0.0 }",
+        "metric = \"first_request_tokens\"\nlimit = 1.25",
+        "gate",
+    );
+    let name = "rules_that_were_edited_in_the_lock_make_the_run_exploratory";
+    let Some((place, analysis)) = decided(name, &text, 0) else { return };
+    assert_eq!(analysis["exploratory"]["yes"], false);
+    let lock = place.read("run/lock.json").replace("1.25", "1.75");
+    place.file("run/lock.json", &lock);
+    place.bench(&["gate", "run"]).exits(0);
+    let edited = &place.json("run/report/analysis.json")["exploratory"];
+    assert_eq!(edited["yes"], true, "{edited}");
+    assert!(edited["why"].as_str().unwrap().contains("pre-registration hash"), "{edited}");
+}

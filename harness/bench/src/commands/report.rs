@@ -123,12 +123,21 @@ pub(crate) fn analyse(dir: &Path) -> Result<Analysis, Failure> {
 /// Lock and journal of a run, as far as numbers are made of it.
 pub(crate) fn lock_and_journal(dir: &Path) -> Result<(Value, Vec<CellRecord>), Failure> {
     let run = RunDir::open(dir).or_exit(Exit::Usage)?;
-    let lock = Lock::read(&run.lock()).or_exit(Exit::Usage)?;
+    let lock = lock_of(&run)?;
     let records = match run.journal().exists() {
         true => read_numbers(&run.journal()).or_exit(Exit::Environment)?.0,
         false => Vec::new(),
     };
     Ok((lock, records))
+}
+
+/// The lock of a run. Rules that were edited after they had been sealed are rules that were chosen after the data.
+fn lock_of(run: &RunDir) -> Result<Value, Failure> {
+    let mut lock = Lock::read(&run.lock()).or_exit(Exit::Usage)?;
+    if lock.get("exploratory").is_none_or(Value::is_null) && !Lock::is_sealed(&lock) {
+        lock["exploratory"] = "lock.json no longer says what its pre-registration hash was taken of".into();
+    }
+    Ok(lock)
 }
 
 /// Lock and whole records of a run, for the reports that show single cells; of a journal that is too large for that, the
@@ -145,7 +154,7 @@ fn lock_and_records(dir: &Path) -> Result<(Value, Vec<CellRecord>), Failure> {
         }
         return lock_and_journal(dir);
     }
-    let lock = Lock::read(&run.lock()).or_exit(Exit::Usage)?;
+    let lock = lock_of(&run)?;
     let (records, _) = read_journal(&run.journal()).or_exit(Exit::Environment)?;
     Ok((lock, records))
 }
