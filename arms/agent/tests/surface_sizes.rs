@@ -9,7 +9,7 @@ use bench_core::experiment::ModelSettings;
 use bench_core::{Sha256Hex, Surface};
 use serde_json::Value;
 
-const SURFACES: [&str; 11] = [
+const SURFACES: [&str; 20] = [
     "bare",
     "loaded",
     "gateway",
@@ -21,6 +21,15 @@ const SURFACES: [&str; 11] = [
     "search-result",
     "devices",
     "native",
+    "code-mode",
+    "code-eval",
+    "code-catalog",
+    "code-filesystem",
+    "code-sidecar",
+    "code-exec",
+    "code-mixed",
+    "code-servers",
+    "bare-servers",
 ];
 const CWD: &str = "/var/lib/bench/0/ws";
 
