@@ -237,7 +237,7 @@ fn check_tool(surface: &Surface, index: usize) -> Result<(), SurfaceError> {
 
 fn check_code(surface: &Surface) -> Result<(), SurfaceError> {
     let fault = |fault: String| Err(SurfaceError::Code { surface: surface.name.to_string(), fault });
-    for server in surface.servers.iter().filter(|server| servers::tools(&server.name).is_none()) {
+    if let Some(server) = surface.servers.iter().find(|server| servers::tools(&server.name).is_none()) {
         return fault(format!(
             "there is no server {:?}; the servers are {}",
             server.name,

@@ -77,8 +77,11 @@ impl Tree {
     }
 }
 
-/// The commands of a line, each with whether it wants the one before it to have succeeded.
-fn split(line: &str) -> Result<Vec<(Vec<Vec<String>>, bool)>, String> {
+/// The words of each command of a pipe.
+type Pipe = Vec<Vec<String>>;
+
+/// The pipes of a line, each with whether it wants the one before it to have succeeded.
+fn split(line: &str) -> Result<Vec<(Pipe, bool)>, String> {
     let mut commands = Vec::new();
     let (mut pipes, mut words, mut word): (Vec<Vec<String>>, Vec<String>, Option<String>) =
         Default::default();
