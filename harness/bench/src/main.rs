@@ -4,6 +4,7 @@
 //! and before any runtime or thread exists.
 
 mod commands;
+mod estimate;
 mod exit;
 mod front;
 mod means;
@@ -50,6 +51,11 @@ fn dispatch(command: &Command) -> Result<exit::Exit, Failure> {
         Command::Init(options) => commands::init::init(options),
         Command::Schema => commands::init::schema(),
         Command::Doctor(options) => commands::doctor::doctor(options),
+        Command::Merge(options) => commands::merge::merge(options),
+        Command::Pack(options) => commands::pack::pack(options),
+        Command::Clean(options) => commands::clean::clean(options),
+        Command::Completions(options) => commands::shell::completions(options),
+        Command::Man(options) => commands::shell::man(options),
     }
 }
 

@@ -4,6 +4,7 @@
 //! What exists on this machine (agents, surfaces, suites, tokenizers) comes in as a [`bench_core::Catalogue`]. Nothing is
 //! opened and no environment is read here: whether a key variable is set, or an upstream answers, is asked by the binary.
 
+mod changes;
 mod check;
 mod error;
 mod file;
@@ -13,6 +14,7 @@ use std::path::Path;
 
 use bench_core::{Catalogue, Experiment, Source};
 
+pub use changes::{ChangeError, Setting, with_arms, with_settings};
 pub use error::ConfigError;
 pub use file::{
     ArmFile, ContrastFile, ExperimentFile, GateFile, LimitsFile, ProfileFile, RulesFile, SettingsFile,
