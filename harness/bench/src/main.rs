@@ -11,6 +11,7 @@ mod means;
 mod options;
 mod place;
 mod progress;
+mod redaction;
 mod say;
 mod source;
 

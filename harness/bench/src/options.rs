@@ -9,9 +9,7 @@ mod examples;
 mod upkeep;
 
 pub(crate) use changes::ChangeOptions;
-pub(crate) use upkeep::{
-    CleanOptions, CompletionsOptions, ManOptions, MergeOptions, PackOptions, ShardArg,
-};
+pub(crate) use upkeep::{CleanOptions, CompletionsOptions, ManOptions, MergeOptions, PackOptions};
 
 /// Does this tool surface cost more than it is worth, for this model, on these tasks?
 #[derive(Debug, Parser)]
@@ -95,10 +93,10 @@ pub(crate) struct PlaceOptions {
     #[arg(long, value_name = "DIR")]
     pub(crate) suites: Vec<PathBuf>,
     /// Where cells live while they run [default: /var/lib/bench as root, else XDG_STATE_HOME/bench].
-    #[arg(long, value_name = "DIR", env = "BENCH_STATE_DIR")]
+    #[arg(long, value_name = "DIR", env = "BENCH_STATE_DIR", hide_env_values = true)]
     pub(crate) state_dir: Option<PathBuf>,
     /// Where real agents are installed [default: /var/lib/bench/agents as root, else XDG_DATA_HOME/bench/agents].
-    #[arg(long, value_name = "DIR", env = "BENCH_AGENTS_DIR")]
+    #[arg(long, value_name = "DIR", env = "BENCH_AGENTS_DIR", hide_env_values = true)]
     pub(crate) agents_dir: Option<PathBuf>,
 }
 
@@ -132,7 +130,7 @@ pub(crate) struct RunOptions {
     pub(crate) changes: ChangeOptions,
     /// Do every n-th block alone, on one of n machines; `bench merge` joins them.
     #[arg(long, value_name = "i/n")]
-    pub(crate) shard: Option<ShardArg>,
+    pub(crate) shard: Option<bench_core::Shard>,
     /// Do not ask before a run that may cost money.
     #[arg(short, long)]
     pub(crate) yes: bool,

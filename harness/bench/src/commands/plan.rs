@@ -1,9 +1,12 @@
 //! `bench plan`: the order, and what the design can and cannot show.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use bench_reports::{preflight, preflight_lines};
 
+use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
 use crate::options::PlanOptions;
 use crate::say;
@@ -11,8 +14,10 @@ use crate::source::{ExperimentText, Source};
 
 /// Prints the plan. Runs nothing.
 pub(crate) fn plan(options: &PlanOptions) -> Result<Exit, Failure> {
-    let source = Source::open(ExperimentText::read(options.file.as_deref())?, &options.places)?;
+    let text = ExperimentText::read(options.file.as_deref())?.changed(&options.changes, &options.arm)?;
+    let source = Source::open(text, &options.places)?;
     let plan = &source.plan;
+    let estimate = Estimate::of(plan, &plan.schedule, Path::new("runs"));
     let preflight =
         preflight(plan.tasks.len(), plan.experiment.repeats, &plan.experiment.gates, &plan.experiment.rules);
     if options.json {
@@ -25,6 +30,7 @@ pub(crate) fn plan(options: &PlanOptions) -> Result<Exit, Failure> {
             "cells": plan.schedule.len(),
             "blocks": blocks,
             "skipped": plan.skipped,
+            "cost": estimate.json(),
             "preflight": preflight,
         });
         say::line(&serde_json::to_string_pretty(&value).expect("a plan is a JSON value"));
@@ -32,11 +38,11 @@ pub(crate) fn plan(options: &PlanOptions) -> Result<Exit, Failure> {
     }
     let mut text = String::new();
     describe(&source, &mut text);
-    for line in preflight_lines(&preflight) {
+    for line in estimate.lines().into_iter().chain(preflight_lines(&preflight)) {
         text.push_str(&line);
         text.push('\n');
     }
-    say::raw(text.as_bytes());
+    say::text(&text);
     Ok(Exit::Good)
 }
 

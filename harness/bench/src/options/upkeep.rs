@@ -4,29 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// A part of a run: every n-th block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ShardArg {
-    /// From 1.
-    pub(crate) index: u32,
-    /// Of so many.
-    pub(crate) of: u32,
-}
-
-impl std::str::FromStr for ShardArg {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parsed = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
-        match parsed {
-            Some((index, of)) if (1..=of).contains(&index) => Ok(Self { index, of }),
-            Some(_) | None => {
-                Err("write i/n with i from 1 to n, for example 2/3 for the second of three".to_owned())
-            }
-        }
-    }
-}
-
 /// Options of `bench merge`.
 #[derive(Debug, Args)]
 pub(crate) struct MergeOptions {
