@@ -163,3 +163,9 @@ pub(crate) fn private_texts() -> Vec<(String, &'static str)> {
     texts.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
     texts
 }
+
+/// May this process make files in a directory, or make the directory where it does not exist yet?
+pub(crate) fn can_write(dir: &Path) -> bool {
+    let existing = dir.ancestors().find(|ancestor| ancestor.exists());
+    existing.is_some_and(|dir| rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok())
+}

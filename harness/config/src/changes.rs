@@ -180,7 +180,8 @@ fn one_of<'t>(
         ["name", "metric", "model"].iter().find_map(|key| text_of(table, key))
     };
     let known: Vec<String> = tables.iter().filter_map(called).collect();
-    match tables.iter().position(|table| called(table).as_deref() == Some(name)) {
+    let found = tables.iter().position(|table| called(table).as_deref() == Some(name));
+    match found {
         Some(index) => Ok(tables.get_mut(index).expect("the position was just found")),
         None => Err(unknown(key, name, &known)),
     }
@@ -216,7 +217,7 @@ mod tests {
         assert!(shown("repeats").contains("key=value"));
         assert!(shown("=3").contains("key=value"));
         assert!(shown("arm=3").contains("arm.NAME.KEY"));
-        assert!(shown("arm.bear.surface=x").contains("did you mean `bare`"));
+        assert!(shown("arm.bar.surface=x").contains("did you mean `bare`"));
         assert!(shown("repeats.x=1").contains("not a table"));
     }
 

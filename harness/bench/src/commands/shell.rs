@@ -90,7 +90,7 @@ mod tests {
             let mut command = crate::options::Options::command();
             clap_complete::generate(*shell, &mut command, "bench", &mut script);
             let script = String::from_utf8(script).unwrap();
-            assert!(script.contains("surface") && script.contains("--shard"), "{shell}");
+            assert!(script.contains("surface") && script.contains("shard"), "{shell}");
         }
         let dir = tempfile::tempdir().unwrap();
         super::write_pages(dir.path()).unwrap();
