@@ -132,9 +132,9 @@ fn earlier_costs(plan: &RunPlan, runs: &Path) -> BTreeMap<String, Vec<f64>> {
     let mut costs: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     let dirs = std::fs::read_dir(runs).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
     for dir in dirs {
-        let Ok((records, _)) = RunDir::open(&dir).map_err(drop).and_then(|run| {
-            read_journal(&run.journal()).map_err(drop)
-        }) else {
+        let Ok((records, _)) =
+            RunDir::open(&dir).map_err(drop).and_then(|run| read_journal(&run.journal()).map_err(drop))
+        else {
             continue;
         };
         for record in records.iter().filter(|record| same_arm(plan, record)) {

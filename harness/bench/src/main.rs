@@ -29,7 +29,8 @@ fn main() -> ExitCode {
         Some("agent") => return bench_agent::agent_main(args),
         Some(_) | None => {}
     }
-    let options = Options::parse();
+    let options =
+        Options::try_parse().unwrap_or_else(|error| options::with_the_word_that_was_meant(error).exit());
     match dispatch(&options.command) {
         Ok(exit) => exit.into(),
         Err(failure) => report(&failure),

@@ -124,9 +124,7 @@ pub(crate) fn check_upstream(source: &Source) -> Result<(), Failure> {
             let opened = EndpointUpstream::open(endpoint_spec(endpoint), key).or_exit(Exit::Usage)?;
             runtime(1)?.block_on(opened.preflight()).map(drop).or_exit(Exit::Environment)
         }
-        UpstreamRule::Replay { run } => {
-            ReplayUpstream::open(Path::new(run)).map(drop).or_exit(Exit::Usage)
-        }
+        UpstreamRule::Replay { run } => ReplayUpstream::open(Path::new(run)).map(drop).or_exit(Exit::Usage),
     }
 }
 

@@ -24,6 +24,23 @@ pub(crate) struct Options {
     pub(crate) command: Command,
 }
 
+/// Adds the command that was probably meant, where the parser found none close enough (`rnu`).
+pub(crate) fn with_the_word_that_was_meant(mut error: clap::Error) -> clap::Error {
+    use clap::CommandFactory as _;
+    use clap::error::{ContextKind, ContextValue};
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return error;
+    }
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    let command = Options::command();
+    let known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    if let Some(near) = bench_core::source::nearest(given, &known) {
+        let near = ContextValue::Strings(vec![near.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, near);
+    }
+    error
+}
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -127,7 +127,8 @@ mod tests {
     fn keys_paths_and_names_go_and_json_stays_json() {
         let mut redaction = redaction();
         for secret in SECRETS {
-            let text = serde_json::json!({"x-api-key": secret, "path": "/home/maria/x", "of": "acme"}).to_string();
+            let text =
+                serde_json::json!({"x-api-key": secret, "path": "/home/maria/x", "of": "acme"}).to_string();
             let shown = redaction.of_text(text.as_bytes());
             for gone in [secret, "/home/maria", "acme"] {
                 assert!(!shown.contains(gone), "{gone} is left in {shown}");
@@ -139,7 +140,8 @@ mod tests {
 
     #[test]
     fn evidence_keeps_its_length() {
-        let bytes = b"\xff Authorization: Bearer abcdef0123456789 /home/maria acme sk-abcdefghijklmnop1".to_vec();
+        let bytes =
+            b"\xff Authorization: Bearer abcdef0123456789 /home/maria acme sk-abcdefghijklmnop1".to_vec();
         let length = bytes.len();
         let shown = redaction().in_place(bytes);
         let text = String::from_utf8_lossy(&shown).into_owned();

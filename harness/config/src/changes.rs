@@ -149,11 +149,19 @@ fn put(table: &mut dyn TableLike, path: &[String], value: Value) -> Result<(), S
         if table.get(key).is_some_and(Item::is_array_of_tables) {
             return Err(format!("`{key}` is a list of tables; name one of them and its key: {key}.NAME.KEY"));
         }
-        let mut value = value;
-        if let Some(old) = table.get(key).and_then(Item::as_value) {
-            *value.decor_mut() = old.decor().clone();
+        // In its place, so that the comments before and behind it stay.
+        match table.get_mut(key) {
+            Some(old) => {
+                let mut value = value;
+                if let Some(old) = old.as_value() {
+                    *value.decor_mut() = old.decor().clone();
+                }
+                *old = Item::Value(value);
+            }
+            None => {
+                table.insert(key, Item::Value(value));
+            }
         }
-        table.insert(key, Item::Value(value));
         return Ok(());
     }
     let item = table.entry(key).or_insert_with(|| toml_edit::table());
@@ -171,11 +179,7 @@ fn put(table: &mut dyn TableLike, path: &[String], value: Value) -> Result<(), S
 }
 
 /// The table of a list that is called so: by its name, else by the metric or model that it speaks of.
-fn one_of<'t>(
-    tables: &'t mut ArrayOfTables,
-    key: &str,
-    name: &str,
-) -> Result<&'t mut dyn TableLike, String> {
+fn one_of<'t>(tables: &'t mut ArrayOfTables, key: &str, name: &str) -> Result<&'t mut dyn TableLike, String> {
     let called = |table: &toml_edit::Table| -> Option<String> {
         ["name", "metric", "model"].iter().find_map(|key| text_of(table, key))
     };
@@ -191,7 +195,7 @@ fn one_of<'t>(
 mod tests {
     use super::*;
 
-    const FILE: &str = "name = \"x\" # kept\nrepeats = 2\n[limits]\nturns = 5\n[[arm]]\nname = \"bare\"\nsurface = \"bare\"\n[[arm]]\nname = \"b\"\nsurface = \"gateway\"\n[[arm]]\nname = \"c\"\nsurface = \"all\"\n[[contrast]]\nname = \"b-vs\"\ncontrol = \"bare\"\ncandidate = \"b\"\n[[contrast]]\nname = \"c-vs\"\ncontrol = \"bare\"\ncandidate = \"c\"\n[[gate]]\nmetric = \"turns\"\nlimit = 1.25\n[[gate]]\nmetric = \"tool_calls\"\nlimit = 1.25\ncontrasts = [\"c-vs\"]\n";
+    const FILE: &str = "# what it is for\n\nname = \"x\" # kept\nrepeats = 2\n[limits]\nturns = 5\n[[arm]]\nname = \"bare\"\nsurface = \"bare\"\n[[arm]]\nname = \"b\"\nsurface = \"gateway\"\n[[arm]]\nname = \"c\"\nsurface = \"all\"\n[[contrast]]\nname = \"b-vs\"\ncontrol = \"bare\"\ncandidate = \"b\"\n[[contrast]]\nname = \"c-vs\"\ncontrol = \"bare\"\ncandidate = \"c\"\n[[gate]]\nmetric = \"turns\"\nlimit = 1.25\n[[gate]]\nmetric = \"tool_calls\"\nlimit = 1.25\ncontrasts = [\"c-vs\"]\n";
 
     fn set(settings: &[&str]) -> Result<String, ChangeError> {
         let settings: Result<Vec<Setting>, _> = settings.iter().map(|s| s.parse()).collect();
@@ -200,11 +204,21 @@ mod tests {
 
     #[test]
     fn values_keep_their_kind_and_comments_stay() {
-        let text = set(&["name=y", "repeats=4", "limits.requests=9", "arm.b.surface=search", "gate.turns.limit=1.5"])
-            .unwrap();
-        for line in
-            ["name = \"y\" # kept", "repeats = 4", "requests = 9", "surface = \"search\"", "limit = 1.5"]
-        {
+        let text = set(&[
+            "name=y",
+            "repeats=4",
+            "limits.requests=9",
+            "arm.b.surface=search",
+            "gate.turns.limit=1.5",
+        ])
+        .unwrap();
+        for line in [
+            "# what it is for\n\nname = \"y\" # kept",
+            "repeats = 4",
+            "requests = 9",
+            "surface = \"search\"",
+            "limit = 1.5",
+        ] {
             assert!(text.contains(line), "{line} is missing from\n{text}");
         }
         assert!(set(&["run-limits.cost-usd=2.5"]).unwrap().contains("[run-limits]\ncost-usd = 2.5"));

@@ -15,7 +15,8 @@ pub use cell_record::{
 };
 pub use journal::{Journal, JournalError, Tail, read_journal};
 pub use lock::{
-    AgentLock, ArmLock, HeldLock, IsolationLock, Lock, LockError, OracleLock, SuiteLock, lock_difference, locks_difference,
+    AgentLock, ArmLock, HeldLock, IsolationLock, Lock, LockError, OracleLock, SuiteLock, lock_difference,
+    locks_difference,
 };
 pub use request_record::RequestRecord;
 pub use request_store::{RequestIndex, RequestStore, RequestStoreError, ResponseBytes};

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bench_arms::{ArmError, Catalog, ResolvedArm};
 use bench_core::ledger::TokenizerIdentity;
 use bench_core::{
-    Arm, ArmId, Experiment, IsolationLevel, Metric, Plan, Schedule, Sha256Hex, Shard, Task, TaskId, TaskSelection,
-    Upstream,
+    Arm, ArmId, Experiment, IsolationLevel, Metric, Plan, Schedule, Sha256Hex, Shard, Task, TaskId,
+    TaskSelection, Upstream,
 };
 use bench_record::{
     AgentLock, ArmLock, FORMAT_VERSION, HarnessIdentity, IsolationLock, Lock, OracleLock, SuiteLock,

@@ -25,8 +25,10 @@ struct OldRun {
 pub(crate) fn clean(options: &CleanOptions) -> Result<Exit, Failure> {
     let runs = chosen(options)?;
     if options.json {
-        say::line(&serde_json::to_string_pretty(&runs.iter().map(as_json).collect::<Vec<_>>())
-            .expect("a list of runs is a JSON value"));
+        say::line(
+            &serde_json::to_string_pretty(&runs.iter().map(as_json).collect::<Vec<_>>())
+                .expect("a list of runs is a JSON value"),
+        );
         return Ok(Exit::Good);
     }
     if runs.is_empty() {
@@ -35,7 +37,9 @@ pub(crate) fn clean(options: &CleanOptions) -> Result<Exit, Failure> {
     }
     list(&runs, options.evidence);
     if !options.delete && !options.evidence {
-        say::line("nothing was removed: --evidence removes what cells left and keeps every number, --delete removes runs");
+        say::line(
+            "nothing was removed: --evidence removes what cells left and keeps every number, --delete removes runs",
+        );
         return Ok(Exit::Good);
     }
     remove(&runs, options)
@@ -46,7 +50,9 @@ fn chosen(options: &CleanOptions) -> Result<Vec<OldRun>, Failure> {
     let named = !options.runs.is_empty();
     let mut dirs: Vec<PathBuf> = match named {
         true => options.runs.clone(),
-        false => fs::read_dir("runs").into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect(),
+        false => {
+            fs::read_dir("runs").into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect()
+        }
     };
     if let Some(stranger) = dirs.iter().find(|dir| named && !dir.join("lock.json").is_file()) {
         let hint = place::meant(stranger, |path| path.join("lock.json").is_file());
@@ -61,7 +67,8 @@ fn chosen(options: &CleanOptions) -> Result<Vec<OldRun>, Failure> {
 fn look(dir: PathBuf) -> OldRun {
     let held = HeldLock::is_taken(&dir);
     let decision = || -> Option<String> {
-        let analysis: Value = serde_json::from_slice(&fs::read(dir.join("report/analysis.json")).ok()?).ok()?;
+        let analysis: Value =
+            serde_json::from_slice(&fs::read(dir.join("report/analysis.json")).ok()?).ok()?;
         Some(analysis.pointer("/overall/decision")?.as_str()?.to_owned())
     };
     let state = if held { "in progress".to_owned() } else { decision().unwrap_or("no report".to_owned()) };

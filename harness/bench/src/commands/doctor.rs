@@ -75,7 +75,8 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, Failure> {
 fn print(findings: &[Finding], needed: &[Finding], reachable: &Reachable) {
     let mut text = format!("bench {}, kernel {}\n\n", front::harness().version, front::kernel());
     findings.iter().for_each(|finding| tell(&mut text, finding));
-    let _ = writeln!(text, "\nisolation: {} on this machine; missing, as every report says:", reachable.level);
+    let _ =
+        writeln!(text, "\nisolation: {} on this machine; missing, as every report says:", reachable.level);
     for gap in &reachable.missing {
         let _ = writeln!(text, "    {gap}");
     }
@@ -150,7 +151,12 @@ fn suites(places: &PlaceOptions) -> Vec<Finding> {
     let suites = list_suites(&front::suite_roots(&places.suites));
     if suites.is_empty() {
         let remedy = vec!["run bench from its checkout, or name the folder: --suites DIR".to_owned()];
-        return vec![finding(Mark::Bad, "suites", "none below tasks/suites, here or beside the binary", remedy)];
+        return vec![finding(
+            Mark::Bad,
+            "suites",
+            "none below tasks/suites, here or beside the binary",
+            remedy,
+        )];
     }
     let found = |(id, dir): (&bench_core::SuiteId, &std::path::PathBuf)| {
         finding(Mark::Good, format!("suite {id}"), dir.display().to_string(), Vec::new())

@@ -70,12 +70,7 @@ fn beside(kind: InitKind, file: &Path) -> Result<Vec<Written>, Failure> {
     match kind {
         InitKind::EveryKey | InitKind::SurfaceOnly | InitKind::RealAgents => Ok(Vec::new()),
         InitKind::FourArm => {
-            let settings = [
-                "name=four-arm-smoke",
-                "stage=smoke",
-                "repeats=2",
-                "run-limits.cost-usd=1.0",
-            ];
+            let settings = ["name=four-arm-smoke", "stage=smoke", "repeats=2", "run-limits.cost-usd=1.0"];
             let settings = settings.map(str::parse).into_iter().collect::<Result<Vec<Setting>, _>>();
             let text = settings.and_then(|settings| with_settings(bench_config::FOUR_ARM, &settings));
             let text = text.or_exit(Exit::Ours)?;

@@ -14,7 +14,7 @@ use crate::commands::run::note_tools;
 use crate::exit::{Exit, Failure, OrExit, fail};
 use crate::options::MergeOptions;
 use crate::progress::schedule_of;
-use crate::say;
+use crate::{place, say};
 
 struct Part {
     dir: PathBuf,
@@ -24,6 +24,7 @@ struct Part {
 
 /// Makes the run, or says why the shards are no parts of one.
 pub(crate) fn merge(options: &MergeOptions) -> Result<Exit, Failure> {
+    refuse_twice(&options.runs)?;
     let parts = options.runs.iter().map(|dir| open(dir)).collect::<Result<Vec<Part>, _>>()?;
     refuse_strangers(&parts)?;
     let schedule = schedule(&parts[0])?;
@@ -33,6 +34,14 @@ pub(crate) fn merge(options: &MergeOptions) -> Result<Exit, Failure> {
         summary(&run, &schedule, &records, parts.len());
     }
     Ok(Exit::Good)
+}
+
+fn refuse_twice(dirs: &[PathBuf]) -> Result<(), Failure> {
+    let mut seen = std::collections::BTreeSet::new();
+    match dirs.iter().find(|dir| !seen.insert(place::absolute(dir))) {
+        None => Ok(()),
+        Some(dir) => fail(Exit::Usage, format!("{} is named twice; name each shard once", dir.display())),
+    }
 }
 
 fn open(dir: &Path) -> Result<Part, Failure> {
@@ -127,7 +136,8 @@ fn write(options: &MergeOptions, parts: &[Part], records: &[CellRecord]) -> Resu
     let copied = fs::copy(parts[0].dir.join("experiment.toml"), run.experiment()).map(drop).and_then(|()| {
         parts.iter().try_for_each(|part| copy_tree(&part.dir.join("cells"), &run.root().join("cells")))
     });
-    copied.map_err(|e| anyhow::anyhow!("{}: {e}; free the disk, remove it and merge again", dir.display()))
+    copied
+        .map_err(|e| anyhow::anyhow!("{}: {e}; free the disk, remove it and merge again", dir.display()))
         .or_exit(Exit::Environment)?;
     Lock::write_value(&run.lock(), &lock).or_exit(Exit::Environment)?;
     let (mut journal, _, _) = Journal::open(&run.journal()).or_exit(Exit::Environment)?;

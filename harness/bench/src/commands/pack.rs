@@ -40,7 +40,10 @@ pub(crate) fn pack(options: &PackOptions) -> Result<Exit, Failure> {
     same_numbers(&dir, &files)?;
     for path in below(&root.join("report")) {
         let text = String::from_utf8_lossy(&read(&path)?).into_owned();
-        files.push(Packed { name: relative(&path, &root), bytes: redaction.of_text(text.as_bytes()).into_bytes() });
+        files.push(Packed {
+            name: relative(&path, &root),
+            bytes: redaction.of_text(text.as_bytes()).into_bytes(),
+        });
     }
     if options.evidence {
         for path in below(&root.join("cells")) {
@@ -95,7 +98,8 @@ fn strip_words(value: &mut Value) {
 
 /// Files below a folder, by name; links are left out.
 fn below(dir: &Path) -> Vec<PathBuf> {
-    let mut entries: Vec<fs::DirEntry> = fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok).collect();
+    let mut entries: Vec<fs::DirEntry> =
+        fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok).collect();
     entries.sort_by_key(fs::DirEntry::file_name);
     entries
         .into_iter()
@@ -158,5 +162,7 @@ fn told(target: &Path, files: &[Packed], redaction: &Redaction, as_json: bool) {
     for (what, times) in redaction.counts() {
         say::line(&format!("  redacted {what}: {times} times"));
     }
-    say::line("look through it before you publish it: only what looks like a key, a path or a name was redacted");
+    say::line(
+        "look through it before you publish it: only what looks like a key, a path or a name was redacted",
+    );
 }

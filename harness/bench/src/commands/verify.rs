@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use bench_record::RunDir;
-use serde_json::json;
 use bench_runner::{Events, RunPlan, check_task};
+use serde_json::json;
 
 use crate::exit::{Exit, Failure, OrExit, fail};
 use crate::means::{Means, require_isolation, runtime};
