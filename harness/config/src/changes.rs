@@ -164,7 +164,7 @@ fn put(table: &mut dyn TableLike, path: &[String], value: Value) -> Result<(), S
         }
         return Ok(());
     }
-    let item = table.entry(key).or_insert_with(|| toml_edit::table());
+    let item = table.entry(key).or_insert_with(toml_edit::table);
     if let Some(tables) = item.as_array_of_tables_mut() {
         let (name, rest) = rest.split_first().ok_or("a name is missing")?;
         if rest.is_empty() {

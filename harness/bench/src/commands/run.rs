@@ -84,7 +84,7 @@ fn verdict(dir: &Path, options: &RunOptions) -> Result<Exit, Failure> {
 
 /// Blocks of which something is left to do.
 fn open_cells(source: &Source, dir: &Path) -> Schedule {
-    let journal = RunDir::open(dir).and_then(|run| Ok(bench_record::read_journal(&run.journal())));
+    let journal = RunDir::open(dir).map(|run| bench_record::read_journal(&run.journal()));
     let records = journal.ok().and_then(Result::ok).map(|(records, _)| records).unwrap_or_default();
     let (progress, rule) = (Progress::of(&records), RepeatRule::of(&source.plan));
     let open = source.plan.schedule.blocks.iter().filter_map(|block| {
