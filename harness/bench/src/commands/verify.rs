@@ -57,7 +57,8 @@ async fn check_all(plan: &RunPlan, harness: &bench_runner::Harness, options: &Ve
     for (task, reference) in plan.tasks.values() {
         for check in check_task(plan, harness, task, reference).await {
             let mark = if check.holds { "ok    " } else { "BROKEN" };
-            if !options.json && !(options.quiet && check.holds) {
+            let hidden = options.json || options.quiet && check.holds;
+            if !hidden {
                 say::line(&format!("{mark} {}: {} – {}", task.id, check.what, check.found));
             }
             found.push(
