@@ -154,7 +154,8 @@ fn a_slurm_array_and_a_kubernetes_job_do_every_block_once() {
         ];
         shell(&place, &format!("bash examples/slurm/array.sbatch {file} runs/slurm"), &env).exits(0);
     }
-    shell(&place, "bash examples/slurm/merge.sbatch runs/slurm", &[]).exits(0);
+    let verdict = shell(&place, "bash examples/slurm/merge.sbatch runs/slurm", &[]).exits(0);
+    assert!(!verdict.stderr.contains("were made by these rules"), "shards are parts of one run: {verdict:?}");
     for index in ["0", "1"] {
         let env = [
             ("EXPERIMENT", file.as_str()),

@@ -33,6 +33,9 @@ fn three_shards_one_killed_and_resumed_merge_into_the_analysis_of_one_machine() 
     assert_eq!(killed.code, None, "it should have been killed: {killed:?}");
     place.bench(&["run", &file, "-q", "--shard", "2/3", "-o", "shard-2"]).exits(0).complains(&["shard 2/3"]);
     assert_eq!(place.json("shard-2/lock.json")["shard"]["index"], 2);
+    place.bench(&["report", "shard-2"]).exits(0);
+    let part = place.json("shard-2/report/analysis.json");
+    assert_eq!(part["exploratory"]["yes"], false, "the lock of a shard is sealed as that of the whole");
 
     let merged = place.bench(&["merge", "shard-3", "shard-1", "shard-2", "-o", "merged"]).exits(0);
     assert!(merged.stdout.contains("3 shards, 12 of 12 cells settled"), "{}", merged.stdout);

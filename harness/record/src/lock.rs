@@ -248,6 +248,8 @@ impl Lock {
 fn hash_of(mut lock: Value) -> Sha256Hex {
     forget_tools(&mut lock);
     if let Value::Object(map) = &mut lock {
+        // In a way that keeps the order of what stays: a shard's lock has the hash of the whole run's.
+        map.shift_remove("shard");
         for key in Lock::OUTSIDE_HASH {
             map.remove(key);
         }

@@ -131,7 +131,7 @@ fn write(options: &MergeOptions, parts: &[Part], records: &[CellRecord]) -> Resu
     let run = RunDir::create(dir).or_exit(Exit::Usage)?;
     let mut lock = parts[0].lock.clone();
     if let Some(lock) = lock.as_object_mut() {
-        lock.remove("shard");
+        lock.shift_remove("shard");
     }
     let copied = fs::copy(parts[0].dir.join("experiment.toml"), run.experiment()).map(drop).and_then(|()| {
         parts.iter().try_for_each(|part| copy_tree(&part.dir.join("cells"), &run.root().join("cells")))
