@@ -104,12 +104,10 @@ impl Pipeline {
     pub(crate) fn reach_until(&self, reach: Reach, stop: Option<&Stop>) -> Result<String, String> {
         self.tally().reached(&reach.tool, reach.origin);
         let run = || self.desk.run_until(&reach.tool, reach.given, stop);
-        let access = match (reach.origin, reach.tool.as_str()) {
-            (Origin::Code, "bash") => Access::Shared,
-            (Origin::Code | Origin::Tool | Origin::Model, tool) => access(tool),
-        };
-        match (reach.origin, access) {
+        match (reach.origin, access(&reach.tool)) {
             (Origin::Model, Access::Shared | Access::Exclusive) => run(),
+            // A command may run for as long as its script: whoever waits for it would wait for the script.
+            (Origin::Code, Access::Exclusive) if reach.tool == "bash" => run(),
             (Origin::Tool | Origin::Code, Access::Shared) => {
                 let _beside = self.gate.read().unwrap_or_else(PoisonError::into_inner);
                 run()

@@ -82,7 +82,8 @@ fn declarations_of_every_form_are_typescript() {
     assert!(short.contains("odd-name") && !short.contains("svc__tree"), "{short}");
     assert!(short.contains("// 1 more functions of Svc: searchTools"), "{short}");
     assert!(
-        methods.contains("  \"odd-name\"(args: { \"a b\"?: unknown }): Promise<unknown>;\n"),
+        methods
+            .contains("  \"odd-name\"(args: { \"a b\"?: unknown }): Promise<unknown>; // Does odd-name.\n"),
         "{methods}"
     );
     assert!(methods.contains("type SvcTreeArguments = { kids?: SvcTreeArguments[] };"), "{methods}");
