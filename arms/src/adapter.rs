@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bench_core::evidence::Housekeeping;
+use bench_core::evidence::{Housekeeping, NestedCallLine};
 use bench_core::{AgentId, SurfaceId, WireKind};
 use serde::Deserialize;
 use serde_json::Value;
@@ -32,6 +32,8 @@ pub(crate) struct Adapter {
     /// What its program is known to do outside the cell and is refused.
     #[serde(default)]
     pub housekeeping: Vec<Housekeeping>,
+    /// How its standard output tells calls that code made; none = it does not tell.
+    pub nested_call: Option<NestedCallLine>,
     /// `catalogue`, or the variants that the agent itself can show.
     pub surfaces: SurfacesFile,
     /// Where it comes from; none = nothing to install.

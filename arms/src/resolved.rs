@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bench_core::evidence::NestedCallLine;
 use bench_core::{Arm, Invocation, Lexicon, PlacedFile, Program, Sha256Hex, Surface, WireKind};
 use serde_json::{Value, json};
 
@@ -57,6 +58,11 @@ pub(crate) struct Started {
 }
 
 impl ResolvedArm {
+    /// How the agent's standard output tells calls that code made; `None` = it does not tell.
+    pub fn nested_call(&self) -> Option<&NestedCallLine> {
+        self.adapter.nested_call.as_ref()
+    }
+
     /// Directories and files that the agent must read beyond the system's.
     pub fn readable(&self) -> Vec<PathBuf> {
         self.started.readable.clone()

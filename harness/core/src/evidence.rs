@@ -111,6 +111,16 @@ pub struct Housekeeping {
     pub target: String,
 }
 
+/// How an agent says on its standard output that code called one of its tools: JSON lines of this type that hold this key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct NestedCallLine {
+    /// The line's `type`.
+    pub r#type: String,
+    /// A key that only a nested call's line holds.
+    pub key: String,
+}
+
 impl Housekeeping {
     /// Does it cover this operation on this target?
     pub fn covers(&self, operation: &str, target: &str) -> bool {

@@ -15,6 +15,7 @@ use bench_tasks::Verification;
 use crate::agent_says;
 use crate::attempt::{Harness, Ticket};
 use crate::cell::{Stage, dir_digest};
+use crate::nested_calls;
 use crate::prepare::RunPlan;
 
 /// What an attempt brought to light, step by step.
@@ -72,6 +73,9 @@ pub(crate) fn record_of(stage: &Stage<'_>, findings: Findings) -> CellRecord {
     }
     if let Some(recording) = findings.recording {
         take_recording(&mut record, recording);
+    }
+    if let Some(line) = stage.arm.resolved.nested_call() {
+        record.metrics.nested_tool_calls = nested_calls::count(&stage.dir.join("stdout"), line);
     }
     if let Some(surface) = &stage.arm.resolved.surface {
         agent_says::add(&mut record, &stage.dir.join("stdout"));

@@ -10,6 +10,7 @@ mod breaker;
 mod canary;
 pub mod cell;
 pub mod evidence;
+mod nested_calls;
 mod patch;
 mod prepare;
 mod progress;
