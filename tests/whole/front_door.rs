@@ -44,7 +44,7 @@ fn plan_prints_the_order_and_what_cannot_be_shown_and_runs_nothing() {
     let again = place.bench(&["plan"]).exits(0).stdout;
     assert_eq!(plan, again);
     let json: Value = serde_json::from_str(&place.bench(&["plan", "--json"]).exits(0).stdout).unwrap();
-    assert_eq!(json["cells"], json["blocks"].as_array().unwrap().len() * 4);
+    assert_eq!(json["cells"], json["blocks"].as_array().unwrap().len() * 5);
     assert!(!place.path().join("runs").exists());
 }
 
