@@ -201,7 +201,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let here = std::fs::canonicalize(folder.path()).unwrap();
         assert_eq!(bash_in(folder.path(), "pwd -P", None).unwrap(), format!("{}\n", here.display()));
-        assert_eq!(bash("env | grep -c ^BENCH_"), "0\nCommand exited with code 1");
+        assert_eq!(
+            bash("env | grep -cE '^BENCH_(BASE_URL|API_KEY|MODEL|SURFACE|SETTINGS|WIRE|CAPABILITIES)='"),
+            "0\nCommand exited with code 1"
+        );
     }
 
     #[test]
