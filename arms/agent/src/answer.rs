@@ -105,7 +105,9 @@ fn by_name(offer: &mut Offer, tool: &ToolDefinition, given: Value, marked: bool)
             Job::Loaded(offer.search(&text("query"), limit))
         }
         CALL => nested(offer, &text("name"), Ok(given["arguments"].clone())),
-        "ask" => Job::Ask(given),
+        "ask" => Job::Ask(json!({"kind": "question", "question": given["question"], "options": given["options"]})),
+        "handoff" => Job::Ask(json!({"kind": "handoff", "question": text("request"), "reason": given["reason"]})),
+        "approve" => Job::Ask(json!({"kind": "approval", "question": text("plan")})),
         "checkpoint" if marked => Job::refused("there is a mark already; rewind to it first".to_owned()),
         "checkpoint" => Job::Turn(Turning::Mark),
         "rewind" if !marked => {
@@ -146,7 +148,7 @@ fn nested(offer: &Offer, name: &str, given: Result<Value, String>) -> Job {
 
 /// Tools that only the loop itself can carry out.
 fn by_conversation(name: &str) -> bool {
-    ["ask", "checkpoint", "rewind", "yield"].contains(&name)
+    ["ask", "handoff", "approve", "checkpoint", "rewind", "yield"].contains(&name)
 }
 
 #[cfg(test)]

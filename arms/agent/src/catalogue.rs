@@ -84,6 +84,8 @@ const TOOLS: &[Row] = rows! {
     "rewind", Home::Group("notes"), Exclusive;
     "yield", Home::Group("user"), Exclusive;
     "ask", Home::Group("user"), Exclusive;
+    "handoff", Home::Group("user"), Exclusive;
+    "approve", Home::Group("user"), Exclusive;
     "archive_read", Home::Group("session"), Shared;
     "tasks_update", Home::Group("session"), Exclusive;
     "tasks_list", Home::Group("session"), Shared;

@@ -1,9 +1,13 @@
 //! What tools work on that comes and goes during a conversation, and the one table from resource to tools. The agent
 //! plans its requests by it, and the harness holds every request of a trace against it.
 
+mod check;
+
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+
+pub use check::{ShownTurn, Violation, ViolationKind, violations};
 
 /// Something that exists for a while: a list, a mark, whatever a tool began and another one works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bench_core::Sha256Hex;
-use bench_wire::{ModelRequest, RequestTool};
+use bench_wire::{Exposure, ModelRequest, RequestTool};
 
 use crate::admission::Read;
 use crate::classify::{RequestClass, ToolsSeen};
@@ -81,7 +81,7 @@ impl State {
             prefix,
             model: chat.model.clone(),
             body_tokens,
-            offer: self.offer_of(read),
+            offer: self.offer_of(shared, request, read),
             new_tools,
             first,
             results: self.new_results(shared, request, chat),
@@ -90,15 +90,17 @@ impl State {
     }
 
     /// The offer of this request: the one of the turn before where nothing changed.
-    fn offer_of(&mut self, read: &Read) -> Arc<Offer> {
+    fn offer_of(&mut self, shared: &Shared, request: u32, read: &Read) -> Arc<Offer> {
         if let Some(before) = self.offer.as_ref().filter(|offer| offer.sha256 == read.tools_sha256) {
             return Arc::clone(before);
         }
         let offer = Arc::new(Offer {
             names: read.chat.tools.iter().map(RequestTool::full_name).collect(),
+            direct: read.chat.tools.iter().filter(|tool| is_direct(tool)).map(|tool| tool.name.clone()).collect(),
             callable: saturating_u32(read.chat.tools.len()),
             sha256: read.tools_sha256.clone(),
         });
+        self.trace(shared.now_ms(), &TraceEvent::Offer { request, tools: &offer.names });
         Arc::clone(self.offer.insert(offer))
     }
 
@@ -140,5 +142,13 @@ impl State {
             new.push(ToolResult { tool, refused });
         }
         new
+    }
+}
+
+/// Can it be called by this request alone?
+fn is_direct(tool: &RequestTool) -> bool {
+    match tool.exposure {
+        Exposure::Direct => true,
+        Exposure::Deferred | Exposure::Found => false,
     }
 }
