@@ -102,7 +102,7 @@ fn what_each_version_of_a_surface_says_is_pinned() {
     assert_eq!(
         found,
         [
-            "all 1 050af9d2f2a7424c 54918deb",
+            "all 2 9d764417561b4d03 54918deb",
             "bare 1 588d936b6e909659 52289470",
             "devices 1 90a0399025c431e0 9cbd6431",
             "entries 1 026b9c8c63a2db53 52289470",

@@ -105,8 +105,12 @@ fn by_name(offer: &mut Offer, tool: &ToolDefinition, given: Value, marked: bool)
             Job::Loaded(offer.search(&text("query"), limit))
         }
         CALL => nested(offer, &text("name"), Ok(given["arguments"].clone())),
-        "ask" => Job::Ask(json!({"kind": "question", "question": given["question"], "options": given["options"]})),
-        "handoff" => Job::Ask(json!({"kind": "handoff", "question": text("request"), "reason": given["reason"]})),
+        "ask" => {
+            Job::Ask(json!({"kind": "question", "question": given["question"], "options": given["options"]}))
+        }
+        "handoff" => {
+            Job::Ask(json!({"kind": "handoff", "question": text("request"), "reason": given["reason"]}))
+        }
         "approve" => Job::Ask(json!({"kind": "approval", "question": text("plan")})),
         "checkpoint" if marked => Job::refused("there is a mark already; rewind to it first".to_owned()),
         "checkpoint" => Job::Turn(Turning::Mark),

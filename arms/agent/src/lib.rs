@@ -9,6 +9,8 @@ mod answer;
 mod arguments;
 mod budget;
 mod catalogue;
+#[cfg(test)]
+mod contract_tests;
 mod conversation;
 #[cfg(test)]
 mod conversation_tests;

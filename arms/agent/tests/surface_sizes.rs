@@ -6,7 +6,7 @@
 
 use bench_agent::first_request;
 use bench_core::experiment::ModelSettings;
-use bench_core::{Sha256Hex, Surface};
+use bench_core::{ModelExposure, Sha256Hex, Surface};
 use serde_json::Value;
 
 const SURFACES: [&str; 11] = [
@@ -110,7 +110,7 @@ fn every_way_of_discovery_is_lean_and_showing_all_is_not() {
     let headless = request("headless");
     assert_eq!(headless["tools"].as_array().unwrap().len(), 6);
     assert_eq!(system_text(&headless).lines().count(), 4);
-    assert_eq!(request("all")["tools"].as_array().unwrap().len(), 27);
+    assert_eq!(request("all")["tools"].as_array().unwrap().len(), 29);
 }
 
 #[test]
@@ -153,6 +153,13 @@ fn settings_are_sent_where_they_are_set_and_nowhere_else() {
     );
 }
 
+/// What a surface can show later: the definitions of its deferred tools.
+fn behind(name: &str) -> String {
+    let deferred = surface(name).tools.into_iter().filter(|tool| tool.model == ModelExposure::Deferred);
+    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/catalog");
+    deferred.map(|tool| std::fs::read_to_string(format!("{catalog}/{}.json", tool.name)).unwrap()).collect()
+}
+
 /// A surface's bytes are part of every result made with it: whoever changes them raises its version and this list.
 #[test]
 fn what_each_version_of_a_surface_shows_is_pinned() {
@@ -160,7 +167,7 @@ fn what_each_version_of_a_surface_shows_is_pinned() {
         .into_iter()
         .map(|name| {
             let request = request(name);
-            let shown = format!("{}\n{}", request["tools"], system_text(&request));
+            let shown = format!("{}\n{}{}", request["tools"], system_text(&request), behind(name));
             format!("{name} {} {}", surface(name).version, &Sha256Hex::of(shown).as_str()[..16])
         })
         .collect();
@@ -169,15 +176,15 @@ fn what_each_version_of_a_surface_shows_is_pinned() {
         [
             "bare 1 6a6bb1ceccb8ab55",
             "loaded 1 6a6bb1ceccb8ab55",
-            "gateway 1 83c6ba4d1f1cf073",
+            "gateway 1 ddd702a734fe0418",
             "entries 1 8fcc476135a61b6d",
-            "explicit 1 6a6bb1ceccb8ab55",
-            "all 1 fb6cb636afc563f8",
+            "explicit 1 bd4559a23fae8894",
+            "all 2 d6bfdb3544beb086",
             "headless 1 3475ba7f0de22680",
-            "search-tail 1 8fc370e5a6cbda6a",
-            "search-result 1 bded9aa3e33fee45",
-            "devices 1 8737fe47070b1404",
-            "native 1 9a424e97a5118a69",
+            "search-tail 1 af89db0711bc03a7",
+            "search-result 1 4b1a355bca91c42b",
+            "devices 1 507d5835fb9e4608",
+            "native 1 79e607d161ade037",
         ]
     );
 }

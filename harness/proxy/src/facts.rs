@@ -96,7 +96,13 @@ impl State {
         }
         let offer = Arc::new(Offer {
             names: read.chat.tools.iter().map(RequestTool::full_name).collect(),
-            direct: read.chat.tools.iter().filter(|tool| is_direct(tool)).map(|tool| tool.name.clone()).collect(),
+            direct: read
+                .chat
+                .tools
+                .iter()
+                .filter(|tool| is_direct(tool))
+                .map(|tool| tool.name.clone())
+                .collect(),
             callable: saturating_u32(read.chat.tools.len()),
             sha256: read.tools_sha256.clone(),
         });

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use bench_core::experiment::Profile;
-use bench_core::lifecycle::Violation;
 use bench_core::ledger::{FirstRequest, Load, OracleEvidence, TokenBasis, ToolEntry, TurnEntry, Usage};
+use bench_core::lifecycle::Violation;
 use bench_core::{
     ArmId, Cell, Ending, EndingKind, IsolationEvidence, Metric, Sha256Hex, TaskId, Track, UpstreamEvidence,
 };

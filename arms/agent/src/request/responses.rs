@@ -123,9 +123,7 @@ fn in_namespaces(tools: &[Arc<ToolDefinition>]) -> Vec<Value> {
             None => namespaces.push((group, vec![found(tool)])),
         }
     }
-    let namespace = |(name, tools): (&str, Vec<Value>)| {
-        json!({"type": "namespace", "name": name, "description": group_purpose(name), "tools": tools})
-    };
+    let namespace = |(name, tools): (&str, Vec<Value>)| json!({"type": "namespace", "name": name, "description": group_purpose(name), "tools": tools});
     namespaces.into_iter().map(namespace).collect()
 }
 

@@ -196,7 +196,8 @@ fn surface_use(record: &CellRecord) -> String {
             ViolationKind::Surplus => "must not show",
             ViolationKind::Missing => "does not show",
         };
-        let _ = writeln!(text, "  request {} {kind} {}: {}", violation.request, violation.tool, violation.why);
+        let _ =
+            writeln!(text, "  request {} {kind} {}: {}", violation.request, violation.tool, violation.why);
     }
     let broken = |turn: &bench_core::ledger::TurnEntry| {
         let part = turn.context.as_ref()?.prefix_broken_in.as_ref()?;

@@ -49,7 +49,8 @@ pub fn violations(surface: &Surface, turns: &[ShownTurn], states: &[Resources]) 
     if states.len() < turns.len() {
         return None;
     }
-    let mut check = Check { surface, first: turns.first(), seen: BTreeSet::new(), asked: false, found: Vec::new() };
+    let mut check =
+        Check { surface, first: turns.first(), seen: BTreeSet::new(), asked: false, found: Vec::new() };
     for (turn, resources) in turns.iter().zip(states) {
         check.turn(turn, resources);
     }
@@ -135,7 +136,8 @@ impl<'a> Check<'a> {
         let of_group = |other: &&SurfaceTool| {
             other.model == ModelExposure::Deferred && other.group == entry.group && other.name != entry.name
         };
-        whole && self.surface.tools.iter().filter(of_group).any(|other| self.seen.contains(other.name.as_str()))
+        whole
+            && self.surface.tools.iter().filter(of_group).any(|other| self.seen.contains(other.name.as_str()))
     }
 }
 

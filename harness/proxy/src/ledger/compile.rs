@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bench_core::Sha256Hex;
-use bench_core::lifecycle::ShownTurn;
 use bench_core::ledger::{FirstRequest, Load, TokenBasis, TokenizerIdentity, ToolEntry, TurnEntry, Usage};
+use bench_core::lifecycle::ShownTurn;
 use bench_record::RequestClassTotals;
 
 use super::walk::{Basis, Walk};
