@@ -54,7 +54,7 @@ fn table() -> Vec<Row> {
         native(WireKind::OpenaiResponses, &flags, 0, 1),
         native(WireKind::OpenaiResponses, &namespaces, 0, 1),
         native(WireKind::AnthropicMessages, &Capabilities::default(), 2, 0),
-        native(WireKind::AnthropicMessages, &flags, 0, 1),
+        native(WireKind::AnthropicMessages, &flags, 1, 1),
     ]
 }
 
