@@ -8,6 +8,7 @@
 mod answer;
 mod arguments;
 mod budget;
+mod capabilities;
 mod catalogue;
 mod conversation;
 #[cfg(test)]
