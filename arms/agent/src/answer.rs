@@ -7,10 +7,10 @@ use bench_wire::{Call, CallForm};
 use serde_json::{Value, json};
 
 use crate::arguments;
-use crate::catalogue::{CALL, GATEWAY, SEARCH, ToolDefinition};
+use crate::catalogue::{Access, CALL, GATEWAY, SEARCH, ToolDefinition, access};
 use crate::devices::{self, DeviceCall};
 use crate::offer::{Found, Loaded, Offer};
-use crate::tools::{Access, access};
+use crate::pipeline::{Origin, Reach};
 
 /// What a call asks for.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(crate) enum Job {
     /// Tools became callable.
     Loaded(Loaded),
     /// A tool has to run.
-    Run { tool: String, given: Value },
+    Run(Reach),
     /// The user has to be asked.
     Ask(Value),
     /// The conversation goes on otherwise.
@@ -36,6 +36,17 @@ pub(crate) enum Turning {
     Rewind(String),
     /// Stop with this.
     Stop(String),
+}
+
+impl Turning {
+    /// What the model is told.
+    pub(crate) fn told(&self) -> &'static str {
+        match self {
+            Self::Mark => "Marked. A rewind takes out what comes after this.",
+            Self::Rewind(_) => "Rewound.",
+            Self::Stop(_) => "Handed over.",
+        }
+    }
 }
 
 impl Job {
@@ -103,15 +114,19 @@ fn by_name(offer: &mut Offer, tool: &ToolDefinition, given: Value, marked: bool)
         "rewind" => Job::Turn(Turning::Rewind(text("report"))),
         "yield" => Job::Turn(Turning::Stop(text("text"))),
         name if offer.discovery() == Found::OnPaths => match devices::asked(name, &given) {
-            None => Job::Run { tool: name.to_owned(), given },
+            None => run(name, given),
             Some(DeviceCall::List) => Job::Done(Ok(offer.mounted())),
             Some(DeviceCall::Schema(device)) => {
                 Job::Done(offer.behind(&device).map(|tool| format!("{}\n", tool.as_found())))
             }
             Some(DeviceCall::Call(device, arguments)) => nested(offer, &device, arguments),
         },
-        name => Job::Run { tool: name.to_owned(), given },
+        name => run(name, given),
     }
+}
+
+fn run(name: &str, given: Value) -> Job {
+    Job::Run(Reach { tool: name.to_owned(), given, origin: Origin::Model })
 }
 
 /// A call that reaches a tool through another one. Arguments that do not fit are answered with the schema.
@@ -124,7 +139,7 @@ fn nested(offer: &Offer, name: &str, given: Result<Value, String>) -> Job {
         Err(reason) => Job::refused(format!("{reason}\n{}", tool.as_found())),
         Ok(given) => match by_conversation(&tool.name) {
             true => Job::refused(format!("{name} concerns the conversation and cannot be called this way")),
-            false => Job::Run { tool: tool.name.clone(), given },
+            false => Job::Run(Reach { tool: tool.name.clone(), given, origin: Origin::Tool }),
         },
     }
 }
@@ -146,7 +161,7 @@ mod tests {
         let call = Call { id: "c".into(), name: name.into(), arguments: arguments.into(), ..Call::default() };
         match job(&mut offer, &call, false) {
             Job::Done(told) => told.unwrap_err(),
-            Job::Run { tool, given } => Desk::in_workspace(folder.path()).run(&tool, given).unwrap_err(),
+            Job::Run(reach) => Desk::in_workspace(folder.path()).run(&reach.tool, reach.given).unwrap_err(),
             other @ (Job::Loaded(_) | Job::Ask(_) | Job::Turn(_)) => panic!("{other:?}"),
         }
     }

@@ -14,58 +14,83 @@ pub(crate) const GATEWAY: &str = "capabilities";
 pub(crate) const SEARCH: &str = "tool_search";
 /// The name of the tool through which a found tool is called where the declared ones never change.
 pub(crate) const CALL: &str = "tool_call";
-/// Tools that a way of discovery brings; no surface lists them.
-pub(crate) const DISCOVERY_TOOLS: [&str; 3] = [GATEWAY, SEARCH, CALL];
 
 const GROUPS: &str = include_str!("../catalog/groups.json");
-/// Name and definition of every tool; parsed only when a surface names it, so that the start stays cheap.
-const TOOLS: [(&str, &str); 30] = [
-    ("read", include_str!("../catalog/read.json")),
-    ("bash", include_str!("../catalog/bash.json")),
-    ("edit", include_str!("../catalog/edit.json")),
-    ("write", include_str!("../catalog/write.json")),
-    ("fd", include_str!("../catalog/fd.json")),
-    ("rg", include_str!("../catalog/rg.json")),
-    ("subagent_spawn", include_str!("../catalog/subagent_spawn.json")),
-    ("workflow", include_str!("../catalog/workflow.json")),
-    ("bg_start", include_str!("../catalog/bg_start.json")),
-    ("tasks_add", include_str!("../catalog/tasks_add.json")),
-    ("create_goal", include_str!("../catalog/create_goal.json")),
-    ("ls", include_str!("../catalog/ls.json")),
-    ("glob", include_str!("../catalog/glob.json")),
-    ("grep", include_str!("../catalog/grep.json")),
-    ("git_show", include_str!("../catalog/git_show.json")),
-    ("git_diff", include_str!("../catalog/git_diff.json")),
-    ("git_log", include_str!("../catalog/git_log.json")),
-    ("apply_patch", include_str!("../catalog/apply_patch.json")),
-    ("todo", include_str!("../catalog/todo.json")),
-    ("think", include_str!("../catalog/think.json")),
-    ("checkpoint", include_str!("../catalog/checkpoint.json")),
-    ("rewind", include_str!("../catalog/rewind.json")),
-    ("yield", include_str!("../catalog/yield.json")),
-    ("ask", include_str!("../catalog/ask.json")),
-    ("archive_read", include_str!("../catalog/archive_read.json")),
-    ("tasks_update", include_str!("../catalog/tasks_update.json")),
-    ("tasks_list", include_str!("../catalog/tasks_list.json")),
-    (GATEWAY, include_str!("../catalog/capabilities.json")),
-    (SEARCH, include_str!("../catalog/tool_search.json")),
-    (CALL, include_str!("../catalog/tool_call.json")),
-];
+/// What is known of a tool without reading its definition. A new tool is one row here, one file in `catalog/` and one arm
+/// where it is carried out.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    name: &'static str,
+    /// Its definition; parsed only when a surface names it, so that the start stays cheap.
+    text: &'static str,
+    home: Home,
+    access: Access,
+}
 
-/// Tools of the agent itself. All others belong to the extension.
-const AGENTS_OWN: [&str; 4] = ["read", "bash", "edit", "write"];
-/// The group of every tool of the extension. One without a group could be neither loaded nor held back.
-const HOME_GROUPS: [(&str, &[&str]); 9] = [
-    ("search", &["fd", "rg", "glob", "grep"]),
-    ("delegate", &["subagent_spawn"]),
-    ("workflow", &["workflow"]),
-    ("background", &["bg_start"]),
-    ("session", &["tasks_add", "tasks_update", "tasks_list", "create_goal", "archive_read"]),
-    ("git", &["git_show", "git_diff", "git_log"]),
-    ("files", &["ls", "apply_patch"]),
-    ("notes", &["todo", "think", "checkpoint", "rewind"]),
-    ("user", &["ask", "yield"]),
-];
+/// Where a tool belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Home {
+    /// To the agent itself.
+    Agent,
+    /// To a way of discovery, which brings it; no surface lists it.
+    Discovery,
+    /// To the extension, in this group. One without a group could be neither loaded nor held back.
+    Group(&'static str),
+}
+
+/// May a call run beside others?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It only looks.
+    Shared,
+    /// It may change something.
+    Exclusive,
+}
+
+macro_rules! rows {
+    ($($name:literal, $home:expr, $access:ident;)*) => {
+        &[$(Row {
+            name: $name,
+            text: include_str!(concat!("../catalog/", $name, ".json")),
+            home: $home,
+            access: Access::$access,
+        }),*]
+    };
+}
+
+/// Every tool, in the order in which they are named to people.
+const TOOLS: &[Row] = rows! {
+    "read", Home::Agent, Shared;
+    "bash", Home::Agent, Exclusive;
+    "edit", Home::Agent, Exclusive;
+    "write", Home::Agent, Exclusive;
+    "fd", Home::Group("search"), Shared;
+    "rg", Home::Group("search"), Shared;
+    "subagent_spawn", Home::Group("delegate"), Exclusive;
+    "workflow", Home::Group("workflow"), Exclusive;
+    "bg_start", Home::Group("background"), Exclusive;
+    "tasks_add", Home::Group("session"), Exclusive;
+    "create_goal", Home::Group("session"), Exclusive;
+    "ls", Home::Group("files"), Shared;
+    "glob", Home::Group("search"), Shared;
+    "grep", Home::Group("search"), Shared;
+    "git_show", Home::Group("git"), Shared;
+    "git_diff", Home::Group("git"), Shared;
+    "git_log", Home::Group("git"), Shared;
+    "apply_patch", Home::Group("files"), Exclusive;
+    "todo", Home::Group("notes"), Exclusive;
+    "think", Home::Group("notes"), Shared;
+    "checkpoint", Home::Group("notes"), Exclusive;
+    "rewind", Home::Group("notes"), Exclusive;
+    "yield", Home::Group("user"), Exclusive;
+    "ask", Home::Group("user"), Exclusive;
+    "archive_read", Home::Group("session"), Shared;
+    "tasks_update", Home::Group("session"), Exclusive;
+    "tasks_list", Home::Group("session"), Shared;
+    "capabilities", Home::Discovery, Exclusive;
+    "tool_search", Home::Discovery, Exclusive;
+    "tool_call", Home::Discovery, Exclusive;
+};
 
 /// Who brought a tool. A registry hides and loads what is its own and nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,33 +103,34 @@ pub(crate) enum Owner {
     Foreign(String),
 }
 
-/// What a tool works on, where that comes and goes during a conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Resource {
-    /// A task list with a step on it.
-    TaskList,
-    /// A mark in the conversation.
-    Checkpoint,
-}
-
-/// The lifecycle table: the resource without which a tool has nothing to work on.
-pub(crate) fn needs(name: &str) -> Option<Resource> {
-    match name {
-        "tasks_update" | "tasks_list" => Some(Resource::TaskList),
-        "rewind" => Some(Resource::Checkpoint),
-        _ => None,
-    }
+fn row(name: &str) -> Option<&'static Row> {
+    TOOLS.iter().find(|row| row.name == name)
 }
 
 /// Who brought a tool of the catalogue.
 pub(crate) fn owner(name: &str) -> Owner {
-    let own = AGENTS_OWN.contains(&name) || DISCOVERY_TOOLS.contains(&name);
-    if own { Owner::Agent } else { Owner::Extension }
+    match row(name).map(|row| row.home) {
+        Some(Home::Agent | Home::Discovery) => Owner::Agent,
+        Some(Home::Group(_)) | None => Owner::Extension,
+    }
 }
 
 /// The group in which a tool of the extension is at home.
 pub(crate) fn home_group(name: &str) -> Option<&'static str> {
-    HOME_GROUPS.iter().find(|(_, tools)| tools.contains(&name)).map(|(group, _)| *group)
+    match row(name)?.home {
+        Home::Group(group) => Some(group),
+        Home::Agent | Home::Discovery => None,
+    }
+}
+
+/// May calls of this tool run beside others? What is not known to only look is taken to change something.
+pub(crate) fn access(name: &str) -> Access {
+    row(name).map_or(Access::Exclusive, |row| row.access)
+}
+
+/// Does a way of discovery bring it?
+pub(crate) fn is_of_discovery(name: &str) -> bool {
+    row(name).is_some_and(|row| row.home == Home::Discovery)
 }
 
 /// A tool as the model is told of it.
@@ -139,13 +165,12 @@ impl ToolDefinition {
 
 /// The names of all tools that a surface can list, in the order of the catalogue.
 pub fn tool_names() -> Vec<&'static str> {
-    TOOLS.iter().map(|(name, _)| *name).filter(|name| !DISCOVERY_TOOLS.contains(name)).collect()
+    TOOLS.iter().filter(|row| row.home != Home::Discovery).map(|row| row.name).collect()
 }
 
 /// The tool of this name, the gateway among them.
 pub(crate) fn tool(name: &str) -> Option<ToolDefinition> {
-    let (_, text) = TOOLS.iter().find(|(known, _)| *known == name)?;
-    Some(serde_json::from_str(text).expect("a test parses every definition"))
+    Some(serde_json::from_str(row(name)?.text).expect("a test parses every definition"))
 }
 
 /// What a group is for, in a few words.
@@ -167,9 +192,9 @@ mod tests {
 
     #[test]
     fn every_definition_parses_and_is_called_by_its_own_name() {
-        for (name, _) in TOOLS {
+        for Row { name, .. } in TOOLS {
             let definition = tool(name).unwrap();
-            assert_eq!(definition.name, name);
+            assert_eq!(definition.name, *name);
             assert_eq!(definition.parameters["type"], "object", "{name}");
             for required in definition.parameters["required"].as_array().into_iter().flatten() {
                 let required = required.as_str().unwrap();

@@ -1,25 +1,21 @@
 //! The loop: plan, ask, carry out the calls of the turn, ask again, until a turn without calls.
 
-use std::sync::Arc;
-
-use bench_core::Scheduling;
+use bench_core::{Resource, Resources, Scheduling};
 use bench_wire::{Call, Turn};
 
 use crate::answer::{Job, Turning, access_of, job};
 use crate::budget;
-use crate::catalogue::ToolDefinition;
+use crate::catalogue::Access;
 use crate::door::{Door, DoorError};
 use crate::offer::Offer;
-use crate::registry::Resources;
+use crate::pipeline::{Answered, Pipeline};
 use crate::request::{Asked, Said, Shown};
 use crate::schedule::waves;
 use crate::start::Start;
 use crate::surface_check::SurfaceError;
-use crate::tally::{AgentEvent, Tally, say};
-use crate::tools::{Access, Desk, is_built};
+use crate::tally::{AgentEvent, say};
+use crate::tools::{Desk, is_built};
 
-/// With this begins the result of every call that was refused or failed; the lexicon knows it.
-const REFUSED: &str = "Error: ";
 /// Asked in the place of the next turn when the conversation has grown too long.
 const SUMMARISE: &str = "Summarise the conversation so far for yourself: what was asked, what was found, what was done, \
                          what is left. Only the summary will be kept.";
@@ -50,21 +46,12 @@ struct Conversation<'a> {
     door: &'a Door,
     asked: Asked<'a>,
     offer: Offer,
-    desk: Desk<'a>,
+    pipeline: Pipeline<'a>,
     system: String,
     said: Vec<Said>,
     /// Length of the conversation at the mark, with the turn of the mark itself.
     mark: Option<usize>,
-    tally: Tally,
     turn: u32,
-}
-
-/// The result of a call and what came with it.
-#[derive(Default)]
-struct Answered {
-    text: String,
-    schemas: Vec<Arc<ToolDefinition>>,
-    turning: Option<Turning>,
 }
 
 impl<'a> Conversation<'a> {
@@ -80,9 +67,8 @@ impl<'a> Conversation<'a> {
             },
             system: offer.system_text(&start.workspace.to_string_lossy()),
             said: vec![Said::User(start.instruction.clone())],
-            desk: Desk::in_workspace(&start.workspace),
+            pipeline: Pipeline::new(Desk::in_workspace(&start.workspace), start.surface.budget.as_ref()),
             mark: None,
-            tally: Tally::default(),
             turn: 0,
             start,
             door,
@@ -105,7 +91,7 @@ impl<'a> Conversation<'a> {
                 turnings.extend(answered.turning);
                 self.said.push(Said::Result { call, text: answered.text, schemas: answered.schemas });
             }
-            say(&AgentEvent::Tally { turn: self.turn, tally: &self.tally });
+            say(&AgentEvent::Tally { turn: self.turn, tally: &self.pipeline.tally() });
             for turning in turnings {
                 match turning {
                     Turning::Mark => self.mark = Some(self.said.len()),
@@ -119,16 +105,27 @@ impl<'a> Conversation<'a> {
 
     /// The tools of the next request, held against what can be carried out.
     fn plan(&mut self) {
-        self.offer.plan(Resources { task_list: self.desk.has_tasks(), checkpoint: self.mark.is_some() });
+        let resources = self.resources();
+        self.offer.plan(&resources);
         let collisions = self.offer.collisions().iter();
         say(&AgentEvent::Plan {
             turn: self.turn,
+            resources: &resources,
             tools: self.offer.tools().iter().map(|tool| tool.name.as_str()).collect(),
             undispatchable: self.offer.undispatchable(is_built),
             collisions: collisions
                 .map(|c| format!("{}: {:?} before {:?}", c.tool, c.kept, c.refused))
                 .collect(),
         });
+    }
+
+    /// What exists for tools to work on.
+    fn resources(&self) -> Resources {
+        let exists = |resource: &Resource| match resource {
+            Resource::TaskList => self.pipeline.desk.has_tasks(),
+            Resource::Checkpoint => self.mark.is_some(),
+        };
+        Resource::ALL.into_iter().filter(exists).collect()
     }
 
     /// Asks the model; first for a summary when the conversation fills its share of the window.
@@ -173,7 +170,7 @@ impl<'a> Conversation<'a> {
         self.said.extend(kept);
         // The place of the mark is gone with what was summed up.
         self.mark = None;
-        self.tally.compactions += 1;
+        self.pipeline.tally().compactions += 1;
     }
 
     fn rewind(&mut self, report: &str) {
@@ -204,94 +201,22 @@ impl<'a> Conversation<'a> {
         answered
     }
 
-    /// The calls of one wave beside one another.
+    /// The calls of one wave: asked for in their order, carried out beside one another.
     async fn wave(&mut self, calls: &[Call]) -> Vec<Answered> {
         let mut jobs = Vec::with_capacity(calls.len());
         for call in calls {
-            self.tally.call(&call.name, &call.arguments, calls.len() > 1);
+            self.pipeline.tally().call(&call.name, &call.arguments, calls.len() > 1);
             let job = job(&mut self.offer, call, self.mark.is_some());
             jobs.push(match job {
                 Job::Ask(question) => Job::Done(self.door.ask_person(&question).await),
-                other @ (Job::Done(_) | Job::Loaded(_) | Job::Run { .. } | Job::Turn(_)) => other,
+                other @ (Job::Done(_) | Job::Loaded(_) | Job::Run(_) | Job::Turn(_)) => other,
             });
         }
         for job in &jobs {
-            match job {
-                Job::Loaded(loaded) => {
-                    self.tally.discovery_calls += 1;
-                    self.tally.loaded(&loaded.tools);
-                }
-                Job::Run { tool, .. } => {
-                    self.tally.used(tool);
-                    self.tally.archive_reads += u64::from(tool == "archive_read");
-                }
-                Job::Done(_) | Job::Ask(_) | Job::Turn(_) => {}
+            if let Job::Loaded(loaded) = job {
+                self.pipeline.tally().found(&loaded.tools);
             }
         }
-        let answered = run_all(&self.desk, jobs);
-        let bounded = calls.iter().zip(answered).map(|(call, answered)| self.bounded(call, answered));
-        bounded.collect()
+        self.pipeline.wave(self.turn, calls, jobs)
     }
-
-    /// Cuts a result to the surface's budget and keeps the original as evidence.
-    fn bounded(&mut self, call: &Call, mut answered: Answered) -> Answered {
-        self.tally.failed_calls += u64::from(answered.text.starts_with(REFUSED));
-        let Some(budget) = self.start.surface.budget.as_ref() else { return answered };
-        // What a search found must stay whole, and a part of the archive is small by itself.
-        if !answered.schemas.is_empty()
-            || call.name == "archive_read"
-            || !budget::exceeds(budget, &answered.text)
-        {
-            return answered;
-        }
-        let text = std::mem::take(&mut answered.text);
-        let reference = budget.archive.then(|| self.desk.kept().archive.keep(text.clone()));
-        say(&AgentEvent::Original {
-            turn: self.turn,
-            tool: &call.name,
-            reference: reference.as_deref(),
-            text: &text,
-        });
-        answered.text = budget::cut(budget, &text, reference.as_deref());
-        self.tally.results_cut += 1;
-        self.tally.bytes_kept_out += (text.len() - answered.text.len()) as u64;
-        answered
-    }
-}
-
-/// Runs what has to run, each call in a thread of its own where there are several.
-fn run_all(desk: &Desk<'_>, jobs: Vec<Job>) -> Vec<Answered> {
-    let running = jobs.iter().filter(|job| matches!(job, Job::Run { .. })).count();
-    if running < 2 {
-        return jobs.into_iter().map(|job| finished(desk, job)).collect();
-    }
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = jobs.into_iter().map(|job| scope.spawn(|| finished(desk, job))).collect();
-        let crashed = |_| Answered { text: format!("{REFUSED}the tool crashed"), ..Answered::default() };
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(crashed)).collect()
-    })
-}
-
-fn finished(desk: &Desk<'_>, job: Job) -> Answered {
-    let (result, schemas, turning) = match job {
-        Job::Done(result) => (result, Vec::new(), None),
-        Job::Loaded(loaded) => (Ok(loaded.text), loaded.schemas, None),
-        Job::Run { tool, given } => (desk.run(&tool, given), Vec::new(), None),
-        Job::Ask(_) => (Err("the user was not asked".to_owned()), Vec::new(), None),
-        Job::Turn(turning) => {
-            let told = match &turning {
-                Turning::Mark => "Marked. A rewind takes out what comes after this.",
-                Turning::Rewind(_) => "Rewound.",
-                Turning::Stop(_) => "Handed over.",
-            };
-            (Ok(told.to_owned()), Vec::new(), Some(turning))
-        }
-    };
-    Answered { text: result.unwrap_or_else(|reason| format!("{REFUSED}{reason}")), schemas, turning }
-}
-
-/// The texts that a wave of jobs gives.
-#[cfg(test)]
-pub(crate) fn told_by(desk: &Desk<'_>, jobs: Vec<Job>) -> Vec<String> {
-    run_all(desk, jobs).into_iter().map(|answered| answered.text).collect()
 }

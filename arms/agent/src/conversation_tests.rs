@@ -361,27 +361,11 @@ fn a_full_window_is_summed_up_and_the_last_turns_stay() {
     assert_eq!(last[2]["content"], "Summary of the work so far:\nIt is half done.");
 }
 
-/// Two calls that wait for one another end only when they run beside one another.
 #[test]
-fn calls_of_one_wave_really_run_at_once() {
+fn looks_of_one_turn_are_answered_in_their_order() {
     let mut surface = surface(vec![direct("bash"), direct("read")]);
     surface.scheduling = bench_core::Scheduling::Barrier;
-    // No scheduling runs two shells at once, so what runs a wave is tried by itself: both ends of a pipe wait for the other.
-    let desk_folder = tempfile::tempdir().unwrap();
-    let desk = crate::tools::Desk::in_workspace(desk_folder.path());
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        desk_folder.path().join("pipe"),
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
-        0,
-    )
-    .unwrap();
-    let job =
-        |command: &str| crate::answer::Job::Run { tool: "bash".into(), given: json!({"command": command}) };
-    let told = crate::conversation::told_by(&desk, vec![job("cat pipe"), job("echo met > pipe")]);
-    assert_eq!(told, ["met\n", "[No output.]"]);
-    let looks = [("read", json!({"path": "a.txt"})), ("read", json!({"path": "a.txt"}))];
+    let looks = [("read", json!({"path": "a.txt"})), ("read", json!({"path": "a.txt", "offset": 2}))];
     let bodies = hold_against(surface, vec![calls(&looks), says("x")]).1;
-    assert_eq!(results(&bodies[1]), ["one\ntwo\n", "one\ntwo\n"]);
+    assert_eq!(results(&bodies[1]), ["one\ntwo\n", "two\n"]);
 }

@@ -16,6 +16,7 @@ mod conversation_tests;
 mod devices;
 mod door;
 mod offer;
+mod pipeline;
 mod registry;
 mod request;
 mod schedule;

@@ -4,16 +4,16 @@
 use std::sync::Arc;
 
 use bench_core::experiment::Capabilities;
-use bench_core::{Discovery, ModelExposure, Prompt, Surface, SurfaceTool, WireKind};
+use bench_core::{Discovery, ModelExposure, Prompt, Resource, Resources, Surface, SurfaceTool, WireKind};
 use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcherBuilder;
 use serde_json::{Value, json};
 
 use crate::catalogue::{
-    BRIEF_TEXT, CALL, GATEWAY, Owner, SEARCH, SYSTEM_TEXT, ToolDefinition, group_purpose, home_group, needs,
-    owner, tool,
+    BRIEF_TEXT, CALL, GATEWAY, Owner, SEARCH, SYSTEM_TEXT, ToolDefinition, group_purpose, home_group, owner,
+    tool,
 };
-use crate::registry::{Collision, Loading, Refused, Registration, Registry, Resources};
+use crate::registry::{Collision, Loading, Refused, Registration, Registry};
 use crate::surface_check::{SurfaceError, check_surface};
 use crate::{devices, search};
 
@@ -120,7 +120,7 @@ impl Offer {
         for entry in others {
             offer.add(surface, entry)?;
         }
-        offer.plan(Resources::default());
+        offer.plan(&Resources::default());
         offer.resident = offer.shown.clone();
         Ok(offer)
     }
@@ -135,7 +135,7 @@ impl Offer {
         let groups: Vec<String> = rules.map(|rule| rule.group.clone()).collect();
         self.registry.ask_for(|tool| tool.group.as_ref().is_some_and(|group| groups.contains(group)));
         self.registry.next_turn();
-        self.plan(Resources::default());
+        self.plan(&Resources::default());
         self.resident = self.shown.clone();
         groups
     }
@@ -151,7 +151,7 @@ impl Offer {
             owner: owner(&entry.name),
             group: home,
             exposure: entry.model,
-            needs: needs(&entry.name).filter(|_| self.followed),
+            needs: Resource::needed_by(&entry.name).filter(|_| self.followed),
         });
         match registered {
             Ok(()) => Ok(()),
@@ -185,7 +185,7 @@ impl Offer {
     }
 
     /// Makes the plan of the next request.
-    pub(crate) fn plan(&mut self, resources: Resources) {
+    pub(crate) fn plan(&mut self, resources: &Resources) {
         self.shown = self.registry.plan(resources);
     }
 

@@ -10,7 +10,7 @@ pub(crate) fn offer(surface: &Surface) -> Offer {
 }
 
 fn declared(offer: &mut Offer) -> Vec<Value> {
-    offer.plan(Resources::default());
+    offer.plan(&Resources::default());
     offer.tools().iter().map(|tool| tool.in_chat()).collect()
 }
 

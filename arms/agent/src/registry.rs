@@ -5,9 +5,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bench_core::ModelExposure;
+use bench_core::{ModelExposure, Resource, Resources};
 
-use crate::catalogue::{Owner, Resource, ToolDefinition};
+use crate::catalogue::{Owner, ToolDefinition};
 
 /// A tool as it is registered.
 #[derive(Debug, Clone)]
@@ -63,22 +63,6 @@ pub(crate) struct Registry {
     entries: Vec<Entry>,
     by_name: HashMap<String, usize>,
     next_place: usize,
-}
-
-/// What exists at a moment for tools to work on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Resources {
-    pub(crate) task_list: bool,
-    pub(crate) checkpoint: bool,
-}
-
-impl Resources {
-    fn has(self, resource: Resource) -> bool {
-        match resource {
-            Resource::TaskList => self.task_list,
-            Resource::Checkpoint => self.checkpoint,
-        }
-    }
 }
 
 impl Registry {
@@ -138,7 +122,7 @@ impl Registry {
     }
 
     /// The tools of the next request, in order.
-    pub(crate) fn plan(&mut self, resources: Resources) -> Vec<Arc<ToolDefinition>> {
+    pub(crate) fn plan(&mut self, resources: &Resources) -> Vec<Arc<ToolDefinition>> {
         for entry in &mut self.entries {
             let registration = &entry.registration;
             let exposed = match registration.exposure {
@@ -186,7 +170,7 @@ pub fn planner(foreign: usize) -> impl FnMut() -> usize {
         let name = format!("tool_{number}");
         add(ToolDefinition { name, ..read.clone() }, Owner::Foreign("server".to_owned()));
     }
-    move || registry.plan(Resources::default()).len()
+    move || registry.plan(&Resources::default()).len()
 }
 
 fn is_own(owner: &Owner) -> bool {
@@ -206,7 +190,7 @@ mod tests {
         Registration { definition, owner, group: Some("search".into()), exposure, needs: None }
     }
 
-    fn names(registry: &mut Registry, resources: Resources) -> String {
+    fn names(registry: &mut Registry, resources: &Resources) -> String {
         let plan = registry.plan(resources);
         plan.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>().join(" ")
     }
@@ -237,9 +221,9 @@ mod tests {
         registry.register(registration("fd", Owner::Extension, ModelExposure::Deferred)).unwrap();
         let asked = registry.ask_for(|_| true);
         assert_eq!(asked.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["fd"]);
-        assert_eq!(names(&mut registry, Resources::default()), "read grep");
+        assert_eq!(names(&mut registry, &Resources::default()), "read grep");
         registry.next_turn();
-        assert_eq!(names(&mut registry, Resources::default()), "read grep fd");
+        assert_eq!(names(&mut registry, &Resources::default()), "read grep fd");
         assert_eq!(registry.find("rg").unwrap().1, Loading::Waiting);
     }
 
@@ -251,9 +235,9 @@ mod tests {
         registry.register(registration("read", Owner::Agent, ModelExposure::Direct)).unwrap();
         registry.register(rewind).unwrap();
         registry.register(registration("fd", Owner::Extension, ModelExposure::Direct)).unwrap();
-        let marked = Resources { checkpoint: true, ..Resources::default() };
-        assert_eq!(names(&mut registry, Resources::default()), "read fd");
-        assert_eq!(names(&mut registry, marked), "read fd rewind");
-        assert_eq!(names(&mut registry, Resources::default()), "read fd");
+        let marked = Resources::from_iter([Resource::Checkpoint]);
+        assert_eq!(names(&mut registry, &Resources::default()), "read fd");
+        assert_eq!(names(&mut registry, &marked), "read fd rewind");
+        assert_eq!(names(&mut registry, &Resources::default()), "read fd");
     }
 }

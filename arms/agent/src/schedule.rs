@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bench_core::Scheduling;
 
-use crate::tools::Access;
+use crate::catalogue::Access;
 
 /// The waves of a turn's calls, as ranges of their order.
 ///

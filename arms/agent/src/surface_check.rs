@@ -3,7 +3,7 @@
 use bench_core::{CodeExposure, Discovery, ModelExposure, Surface};
 use grep_regex::RegexMatcherBuilder;
 
-use crate::catalogue::{CALL, DISCOVERY_TOOLS, GATEWAY, SEARCH, group_names, tool, tool_names};
+use crate::catalogue::{CALL, GATEWAY, SEARCH, group_names, is_of_discovery, tool, tool_names};
 
 /// What is wrong with a surface.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -220,7 +220,7 @@ fn check_numbers(surface: &Surface) -> Result<(), SurfaceError> {
 fn check_tool(surface: &Surface, index: usize) -> Result<(), SurfaceError> {
     let entry = &surface.tools[index];
     let (surface_name, tool_name) = (surface.name.to_string(), entry.name.clone());
-    if DISCOVERY_TOOLS.contains(&entry.name.as_str()) {
+    if is_of_discovery(&entry.name) {
         return Err(SurfaceError::DiscoveryListed { surface: surface_name, tool: tool_name });
     }
     if tool(&entry.name).is_none() {

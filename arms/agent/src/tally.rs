@@ -5,8 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 
+use bench_core::Resources;
 use serde::Serialize;
 use serde_json::json;
+
+use crate::pipeline::Origin;
 
 /// Counts since the start of the conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -19,11 +22,13 @@ pub(crate) struct Tally {
     pub tools_loaded_in_vain: u64,
     /// Calls of tools.
     pub calls: u64,
-    /// Of these, carried out beside another.
+    /// Calls that tools made.
+    pub nested_calls: u64,
+    /// Of the calls, carried out beside another.
     pub concurrent_calls: u64,
-    /// Of these, equal in name and arguments to an earlier one.
+    /// Of the calls, equal in name and arguments to an earlier one.
     pub repeated_calls: u64,
-    /// Of these, refused or failed.
+    /// Of the calls, refused or failed.
     pub failed_calls: u64,
     /// Results that were cut or archived.
     pub results_cut: u64,
@@ -48,8 +53,20 @@ impl Tally {
         self.used(name);
     }
 
-    /// A tool was reached, perhaps through another one.
-    pub(crate) fn used(&mut self, name: &str) {
+    /// A tool runs, perhaps through another one.
+    pub(crate) fn reached(&mut self, name: &str, origin: Origin) {
+        self.nested_calls += u64::from(origin == Origin::Tool);
+        self.archive_reads += u64::from(name == "archive_read");
+        self.used(name);
+    }
+
+    /// A discovery call made tools callable.
+    pub(crate) fn found(&mut self, tools: &[String]) {
+        self.discovery_calls += 1;
+        self.loaded(tools);
+    }
+
+    fn used(&mut self, name: &str) {
         if let Some(used) = self.loaded.get_mut(name) {
             *used = true;
         }
@@ -57,7 +74,7 @@ impl Tally {
     }
 
     /// Tools became callable.
-    pub(crate) fn loaded(&mut self, tools: &[String]) {
+    fn loaded(&mut self, tools: &[String]) {
         for tool in tools {
             self.loaded.entry(tool.clone()).or_insert(false);
         }
@@ -74,8 +91,15 @@ impl Tally {
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(crate) enum AgentEvent<'a> {
-    /// A request is planned: its tools, those that it cannot carry out, names that two owners brought.
-    Plan { turn: u32, tools: Vec<&'a str>, undispatchable: Vec<String>, collisions: Vec<String> },
+    /// A request is planned: what exists to be worked on, its tools, those that it cannot carry out, names that two owners
+    /// brought.
+    Plan {
+        turn: u32,
+        resources: &'a Resources,
+        tools: Vec<&'a str>,
+        undispatchable: Vec<String>,
+        collisions: Vec<String>,
+    },
     /// The calls of a turn in order of the waves in which they were carried out.
     Waves { turn: u32, waves: Vec<Vec<&'a str>> },
     /// A result before it was cut.

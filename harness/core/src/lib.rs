@@ -16,6 +16,7 @@ pub mod id;
 pub mod invocation;
 pub mod ledger;
 pub mod lexicon;
+pub mod lifecycle;
 pub mod mechanism;
 pub mod metric;
 pub mod price;
@@ -40,6 +41,7 @@ pub use id::{AgentId, ArmId, ContrastId, ExperimentId, GateId, IdError, SuiteId,
 pub use invocation::{Invocation, PlacedFile, Program, WireKind};
 pub use ledger::{FirstRequest, Load, ToolEntry, TurnEntry, Usage};
 pub use lexicon::{Lexicon, LexiconRule};
+pub use lifecycle::{Resource, Resources};
 pub use metric::Metric;
 pub use price::{Price, PriceCard};
 pub use schedule::{Block, Cell, Schedule};

@@ -46,8 +46,6 @@ pub enum Metric {
     DiscoveryCalls,
     /// Actions that a deferred tool would have played and another one did, because it was never made callable.
     NeverDiscovered,
-    /// Tools made callable and never called.
-    LoadsInVain,
     /// Tool calls equal in name and arguments to an earlier one.
     RepeatedCalls,
     /// Tool calls over turns.
@@ -99,7 +97,7 @@ pub struct MetricNature {
 
 impl Metric {
     /// Every metric, in the order of reports.
-    pub const ALL: [Metric; 33] = [
+    pub const ALL: [Metric; 32] = [
         Metric::PassRate,
         Metric::FirstRequestTokens,
         Metric::InputTokens,
@@ -120,7 +118,6 @@ impl Metric {
         Metric::SurfaceChanges,
         Metric::DiscoveryCalls,
         Metric::NeverDiscovered,
-        Metric::LoadsInVain,
         Metric::RepeatedCalls,
         Metric::CallsPerTurn,
         Metric::ConcurrentShare,
@@ -158,7 +155,6 @@ impl Metric {
             Self::SurfaceChanges => "surface_changes",
             Self::DiscoveryCalls => "discovery_calls",
             Self::NeverDiscovered => "never_discovered",
-            Self::LoadsInVain => "loads_in_vain",
             Self::RepeatedCalls => "repeated_calls",
             Self::CallsPerTurn => "calls_per_turn",
             Self::ConcurrentShare => "concurrent_share",
@@ -207,7 +203,6 @@ impl Metric {
             | Self::SurfaceChanges
             | Self::DiscoveryCalls
             | Self::NeverDiscovered
-            | Self::LoadsInVain
             | Self::RepeatedCalls
             | Self::UnneededLoads
             | Self::LateLoads

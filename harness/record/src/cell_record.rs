@@ -194,8 +194,6 @@ pub struct Metrics {
     #[serde(default)]
     pub never_discovered: Option<u64>,
     #[serde(default)]
-    pub loads_in_vain: Option<u64>,
-    #[serde(default)]
     pub repeated_calls: Option<u64>,
     #[serde(default)]
     pub concurrent_calls: Option<u64>,
@@ -257,7 +255,6 @@ impl CellRecord {
             Metric::SurfaceChanges => count(m.surface_changes),
             Metric::DiscoveryCalls => count(m.discovery_calls),
             Metric::NeverDiscovered => count(m.never_discovered),
-            Metric::LoadsInVain => count(m.loads_in_vain),
             Metric::RepeatedCalls => count(m.repeated_calls),
             Metric::CallsPerTurn => ratio(m.tool_calls, m.turns),
             Metric::ConcurrentShare => ratio(m.concurrent_calls, m.tool_calls),

@@ -12,7 +12,8 @@ use serde::Deserialize;
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 struct Tally {
     discovery_calls: u64,
-    tools_loaded_in_vain: u64,
+    #[serde(default)]
+    nested_calls: Option<u64>,
     concurrent_calls: u64,
     repeated_calls: u64,
     results_cut: u64,
@@ -25,7 +26,7 @@ pub(crate) fn add(record: &mut CellRecord, stdout: &Path) {
     let Some(tally) = std::fs::read_to_string(stdout).ok().and_then(|text| last_tally(&text)) else { return };
     let metrics = &mut record.metrics;
     metrics.discovery_calls = Some(tally.discovery_calls);
-    metrics.loads_in_vain = Some(tally.tools_loaded_in_vain);
+    metrics.nested_tool_calls = tally.nested_calls;
     metrics.concurrent_calls = Some(tally.concurrent_calls);
     metrics.repeated_calls = Some(tally.repeated_calls);
     metrics.results_cut = Some(tally.results_cut);
@@ -63,7 +64,7 @@ mod tests {
     fn the_last_count_holds_and_other_lines_are_passed_over() {
         let line = |n: u64| {
             format!(
-                r#"{{"event":"tally","turn":1,"tally":{{"discovery_calls":{n},"tools_loaded_in_vain":0,"concurrent_calls":0,"repeated_calls":0,"results_cut":0,"archive_reads":0,"bytes_kept_out":0}}}}"#
+                r#"{{"event":"tally","turn":1,"tally":{{"discovery_calls":{n},"nested_calls":0,"concurrent_calls":0,"repeated_calls":0,"results_cut":0,"archive_reads":0,"bytes_kept_out":0}}}}"#
             )
         };
         let text = format!("noise\n{}\n{}\n{{\"event\":\"answer\",\"text\":\"x\"}}\n", line(1), line(2));

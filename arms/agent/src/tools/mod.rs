@@ -37,34 +37,6 @@ pub(crate) struct Desk<'a> {
     kept: Mutex<Kept>,
 }
 
-/// May a call run beside others?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// It only looks.
-    Shared,
-    /// It may change something.
-    Exclusive,
-}
-
-/// May calls of this tool run beside others? What is not known to only look is taken to change something.
-pub(crate) fn access(name: &str) -> Access {
-    const LOOKING: [&str; 12] = [
-        "read",
-        "fd",
-        "rg",
-        "ls",
-        "glob",
-        "grep",
-        "git_show",
-        "git_diff",
-        "git_log",
-        "think",
-        "archive_read",
-        "tasks_list",
-    ];
-    if LOOKING.contains(&name) { Access::Shared } else { Access::Exclusive }
-}
-
 /// Can a tool of this name be carried out by this build?
 pub(crate) fn is_built(name: &str) -> bool {
     const NOT_BUILT: [&str; 4] = ["subagent_spawn", "workflow", "bg_start", "create_goal"];
