@@ -110,7 +110,7 @@ fn every_way_of_discovery_is_lean_and_showing_all_is_not() {
     let headless = request("headless");
     assert_eq!(headless["tools"].as_array().unwrap().len(), 6);
     assert_eq!(system_text(&headless).lines().count(), 4);
-    assert_eq!(request("all")["tools"].as_array().unwrap().len(), 27);
+    assert_eq!(request("all")["tools"].as_array().unwrap().len(), 34);
 }
 
 #[test]
@@ -169,15 +169,15 @@ fn what_each_version_of_a_surface_shows_is_pinned() {
         [
             "bare 1 6a6bb1ceccb8ab55",
             "loaded 1 6a6bb1ceccb8ab55",
-            "gateway 1 83c6ba4d1f1cf073",
-            "entries 1 8fcc476135a61b6d",
-            "explicit 1 6a6bb1ceccb8ab55",
-            "all 1 fb6cb636afc563f8",
+            "gateway 2 362da5a01986eb25",
+            "entries 2 8fcc476135a61b6d",
+            "explicit 2 6a6bb1ceccb8ab55",
+            "all 2 c197e7fb70007a72",
             "headless 1 3475ba7f0de22680",
-            "search-tail 1 8fc370e5a6cbda6a",
-            "search-result 1 bded9aa3e33fee45",
-            "devices 1 8737fe47070b1404",
-            "native 1 9a424e97a5118a69",
+            "search-tail 2 8fc370e5a6cbda6a",
+            "search-result 2 bded9aa3e33fee45",
+            "devices 2 14fa784304bcef75",
+            "native 2 bc718bae2b3312f6",
         ]
     );
 }

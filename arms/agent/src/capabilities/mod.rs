@@ -41,6 +41,7 @@ pub(crate) struct Capabilities {
     background: Background,
     goal: Mutex<Goal>,
     debugger: Debugger,
+    cancel: Cancel,
 }
 
 impl Capabilities {
@@ -51,6 +52,7 @@ impl Capabilities {
             background: Background::in_folder(folder, &bell, &cancel),
             goal: Mutex::default(),
             debugger: Debugger::in_folder(folder, &bell, &cancel),
+            cancel,
         }
     }
 
@@ -78,6 +80,13 @@ impl Capabilities {
     /// The goal. A call that panicked must not take it along.
     pub(crate) fn goal(&self) -> MutexGuard<'_, Goal> {
         self.goal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Capabilities {
+    fn drop(&mut self) {
+        // Whoever still waits, on whatever, has nobody left to wait for.
+        self.cancel.wish();
     }
 }
 

@@ -1,6 +1,7 @@
 //! A process (or connection) that speaks framed messages: a debug adapter or a language server. One thread reads for as
 //! long as it speaks; whoever has a use for a message takes it in there, and waits ring the bell.
 
+use std::collections::HashSet;
 use std::io::{self, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -121,8 +122,13 @@ impl Peer {
         String::from_utf8_lossy(&bytes).trim().to_owned()
     }
 
-    /// Ends it and everything below it: asked first, then killed.
-    pub(crate) fn end(&self, more: &[Pid]) {
+    /// Everything below it now.
+    pub(crate) fn below(&self) -> HashSet<Pid> {
+        self.program().as_ref().map(|program| program.leader.descendants()).unwrap_or_default()
+    }
+
+    /// Ends it, everything below it and these: asked first, then killed.
+    pub(crate) fn end(&self, more: HashSet<Pid>) {
         let Some(mut program) = self.program().take() else { return };
         let mut below = program.leader.descendants();
         below.extend(more);
@@ -145,7 +151,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        self.end(&[]);
+        self.end(HashSet::new());
     }
 }
 

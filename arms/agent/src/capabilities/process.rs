@@ -7,9 +7,13 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
 use crate::start::VARIABLES;
+
+/// How long a killed process is waited for. One in the middle of a long write may take its time.
+const LONGEST_DEATH: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
 /// A process that leads a group.
 #[derive(Debug)]
@@ -44,10 +48,18 @@ impl Leader {
     }
 }
 
-/// Kills these processes, one by one.
+/// Kills these processes and waits until they are gone: a killed process may still run for a moment.
 pub(crate) fn kill_all(pids: &HashSet<Pid>) {
-    for pid in pids {
-        let _ = kill_process(*pid, Signal::KILL);
+    // A process without a descriptor is gone already; with one, its number cannot come to mean another.
+    let held: Vec<OwnedFd> =
+        pids.iter().filter_map(|pid| pidfd_open(*pid, PidfdFlags::empty()).ok()).collect();
+    for process in &held {
+        // One that ended meanwhile, or belongs to somebody else, cannot be killed and need not be.
+        let _ = pidfd_send_signal(process, Signal::KILL);
+    }
+    for process in &held {
+        let mut watched = [PollFd::new(process, PollFlags::IN)];
+        let _ = poll(&mut watched, Some(&LONGEST_DEATH));
     }
 }
 

@@ -139,6 +139,7 @@ impl Debugger {
     }
 
     /// Is a program being debugged?
+    #[cfg(test)]
     pub(crate) fn is_alive(&self) -> bool {
         !locked(&self.inner).sessions.is_empty()
     }

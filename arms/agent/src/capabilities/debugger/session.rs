@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use rustix::process::{Pid, Signal};
+use rustix::process::Signal;
 use serde_json::{Map, Value, json};
 
 use super::adapters::Adapter;
@@ -17,7 +17,7 @@ use super::client::{Client, Inbox, NoAnswer, Sent};
 use super::state::Stop;
 use crate::capabilities::bell::{Bell, Cancel, Waited};
 use crate::capabilities::peer::Peer;
-use crate::capabilities::process::{Leader, kill_all};
+use crate::capabilities::process::Leader;
 
 /// A debugged program with its adapter.
 #[derive(Debug)]
@@ -259,17 +259,18 @@ impl Session {
     /// Ends program, adapter and whatever they started. Never asks the model to try again.
     pub(super) fn end(&mut self) {
         let deadline = Instant::now() + std::time::Duration::from_secs(3);
+        // Looked up before the program dies: what it forked has another parent afterwards.
+        let mut below = self.client.peer.below();
         if self.client.peer.closed().is_none() {
             // Asked politely first: only the adapter knows how its program ends best.
             let _ = self.client.ask("disconnect", json!({"terminateDebuggee": true}), deadline);
         }
-        let pid = self.client.inbox().state.pid.filter(|_| self.client.peer.closed().is_none());
-        let debuggee: Vec<Pid> = pid.and_then(Pid::from_raw).into_iter().collect();
-        self.client.peer.end(&debuggee);
+        for (leader, _) in &self.terminals {
+            below.extend(leader.descendants());
+        }
+        self.client.peer.end(below);
         for (leader, mut child) in self.terminals.drain(..) {
-            let below = leader.descendants();
             leader.signal(Signal::KILL);
-            kill_all(&below);
             let _ = child.wait();
         }
     }

@@ -35,8 +35,6 @@ pub(super) struct State {
     pub(super) exit_code: Option<i64>,
     /// The adapter has nothing left to debug.
     pub(super) ended: bool,
-    /// The program's process id, for its clean-up alone.
-    pub(super) pid: Option<i32>,
     pub(super) output: Output,
     /// Newer capabilities that an event brought.
     pub(super) capabilities: Vec<Value>,
@@ -69,13 +67,8 @@ impl State {
                 self.ended = true;
                 self.stopped = None;
             }
-            "output" => {
-                // Words of the adapter for its maker, not of the program.
-                if body["category"] != "telemetry" {
-                    self.output.push(&text("output"));
-                }
-            }
-            "process" => self.pid = body["systemProcessId"].as_i64().and_then(|pid| pid.try_into().ok()),
+            // Telemetry is for the adapter's maker: no word of the program.
+            "output" if body["category"] != "telemetry" => self.output.push(&text("output")),
             "capabilities" => self.capabilities.push(body["capabilities"].clone()),
             "breakpoint" => {
                 let breakpoint = &body["breakpoint"];
