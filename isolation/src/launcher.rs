@@ -298,6 +298,7 @@ fn receive_with_descriptor(socket: &OwnedFd) -> std::io::Result<(Vec<u8>, Option
 pub(crate) async fn receive(socket: &AsyncFd<OwnedFd>) -> Result<Report, LaunchError> {
     let gone = |detail: String| LaunchError::LauncherDied { detail };
     let mut datagram = vec![0u8; 256 * 1024];
+    let mut was_reset = false;
     loop {
         let mut ready = socket.readable().await.map_err(|error| gone(error.to_string()))?;
         let received = ready.try_io(|socket| {
@@ -308,8 +309,14 @@ pub(crate) async fn receive(socket: &AsyncFd<OwnedFd>) -> Result<Report, LaunchE
             Ok(Ok(count)) => {
                 return serde_json::from_slice(&datagram[..count]).map_err(|error| gone(error.to_string()));
             }
+            // A supervisor that left before it read a wish to stop: what it reported is still to be read.
+            Ok(Err(error)) if reset(&error) && !was_reset => was_reset = true,
             Ok(Err(error)) => return Err(gone(error.to_string())),
             Err(_would_block) => {}
         }
     }
+}
+
+fn reset(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::ConnectionReset
 }

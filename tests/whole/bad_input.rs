@@ -1,8 +1,10 @@
 //! Bad input: each is a clear error with the thing, its value and the remedy, a documented exit code, and nothing lost.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 
-use crate::workplace::{Workplace, smoke_experiment, walls};
+use crate::workplace::{Outcome, Workplace, project, smoke_experiment, walls};
 
 fn refused(change: impl Fn(String) -> String, words: &[&str]) {
     let place = Workplace::new();
@@ -172,6 +174,34 @@ fn a_suite_below_a_readable_system_path_is_refused() {
     let file = place.file("experiment.toml", &smoke_experiment("exposed"));
     let run = dir.path().join("run");
     place.bench(&["run", &file, "-o", run.to_str().unwrap()]).exits(2).complains(&["readable"]);
+}
+
+/// As root a cell has a user of its own, to whom a directory of mode 0700 above a checkout is a wall.
+#[test]
+fn a_checkout_that_lets_only_its_owner_through_works_and_such_a_state_directory_is_named() {
+    if !walls("a_checkout_that_lets_only_its_owner_through…") {
+        return;
+    }
+    let place = Workplace::new();
+    let file = place.file("experiment.toml", &smoke_experiment("closed"));
+    let suites = place.path().join("closed/suites");
+    fs::create_dir_all(&suites).unwrap();
+    let smoke = project().join("tasks/suites/smoke");
+    assert!(Command::new("cp").arg("-r").args([&smoke, &suites]).status().unwrap().success());
+    fs::set_permissions(place.path().join("closed"), fs::Permissions::from_mode(0o700)).unwrap();
+    place.bench(&["run", &file, "-q", "-o", "run", "--suites", "closed/suites"]).exits(0);
+    assert!(place.records("run").iter().all(|record| record["ending"]["kind"] == "completed"));
+    let barred = place
+        .command(&["run", &file, "-q", "-o", "barred"])
+        .env("BENCH_STATE_DIR", place.path().join("closed/state"))
+        .output();
+    let barred = Outcome::of(barred.unwrap());
+    if bench_isolation::effective_uid() == 0 {
+        barred.exits(2).complains(&["closed", "--state-dir", "chmod"]);
+        assert!(!place.path().join("barred").exists(), "nothing may be begun");
+    } else {
+        barred.exits(0);
+    }
 }
 
 #[test]

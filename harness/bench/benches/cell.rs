@@ -37,7 +37,7 @@ fn main() {
     if std::env::args().any(|arg| arg == "--list") {
         return;
     }
-    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
+    let dir = tempfile::tempdir().expect("a temporary directory");
     write_suite(dir.path());
     let mut cells = Vec::new();
     let mut floors = Vec::new();

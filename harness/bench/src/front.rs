@@ -110,17 +110,32 @@ pub(crate) fn road() -> RoadRule {
     }
 }
 
-/// Columns of the terminal; 80 where there is none.
+/// Columns for what is printed: `COLUMNS` where it is set, else those of the terminal, else 80.
 pub(crate) fn columns() -> usize {
-    std::env::var("COLUMNS")
-        .ok()
-        .and_then(|c| c.parse().ok())
-        .filter(|c| (40..=400).contains(c))
-        .unwrap_or(80)
+    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal =
+        || rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    asked.or_else(terminal).filter(|columns| (40..=400).contains(columns)).unwrap_or(80)
 }
 
 /// May output be coloured?
 pub(crate) fn colour() -> bool {
     use std::io::IsTerminal as _;
-    std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) && std::io::stdout().is_terminal()
+    !no_color() && !dumb_terminal() && std::io::stdout().is_terminal()
+}
+
+/// Is colour refused, whatever the terminal can do?
+pub(crate) fn no_color() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+/// Can the terminal not move its cursor?
+pub(crate) fn dumb_terminal() -> bool {
+    std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
+}
+
+/// Milliseconds since a file or directory was made; `None` where the file system does not say.
+pub(crate) fn age_ms(path: &Path) -> Option<f64> {
+    let made = std::fs::metadata(path).ok()?.created().ok()?;
+    Some(made.elapsed().ok()?.as_secs_f64() * 1000.0)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bench_core::{Endpoint, SystemClock, Upstream as UpstreamRule};
+use bench_core::{Endpoint, IsolationLevel, SystemClock, Upstream as UpstreamRule};
 use bench_isolation::{Launcher, LauncherSeed, Policy, Slots};
 use bench_proxy::{
     EndpointSpec, EndpointUpstream, OracleBook, OracleUpstream, ReplayUpstream, RetryPolicy, Spending,
@@ -61,6 +61,7 @@ impl Means {
         let plan = &source.plan;
         refuse_exposed(plan, run_dir)?;
         refuse_port_in_use(plan)?;
+        refuse_barred(source)?;
         let slots = Slots::open(&source.state_dir).or_exit(Exit::Usage)?;
         let oracle = OracleBook::new();
         let upstream = match &plan.experiment.upstream {
@@ -165,6 +166,32 @@ fn refuse_exposed(plan: &RunPlan, run_dir: &Path) -> Result<(), Failure> {
     let policy = Policy { readable, ..Policy::default() };
     let hidden: Vec<PathBuf> = vec![plan.suite_dir.clone(), run_dir.to_owned()];
     bench_isolation::refuse_exposed(&hidden, &policy).or_exit(Exit::Usage)
+}
+
+/// At L1 a cell of root's has a user of its own and the paths of the host: it must get to its slot and to its agent.
+/// With a view of its own it finds both where they are shown to it.
+fn refuse_barred(source: &Source) -> Result<(), Failure> {
+    if source.plan.site.level > IsolationLevel::L1 {
+        return Ok(());
+    }
+    let state =
+        (source.state_dir.clone(), "name another state directory with --state-dir or BENCH_STATE_DIR");
+    let agents = source.plan.arms.values().flat_map(|arm| arm.resolved.readable());
+    let agents =
+        agents.map(|path| (path, "install the agent elsewhere and name the place with --agents-dir"));
+    for (path, remedy) in std::iter::once(state).chain(agents) {
+        if let Some(barred) = bench_isolation::barred_on_the_way(&path) {
+            return fail(
+                Exit::Usage,
+                format!(
+                    "{}: a cell's own user does not get through {}, which lets only its owner; chmod o+x it, or {remedy}",
+                    path.display(),
+                    barred.display()
+                ),
+            );
+        }
+    }
+    Ok(())
 }
 
 fn refuse_port_in_use(plan: &RunPlan) -> Result<(), Failure> {

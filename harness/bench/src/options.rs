@@ -318,6 +318,9 @@ pub(crate) struct ShowOptions {
     pub(crate) run: PathBuf,
     /// Cell: task/r01/arm.
     pub(crate) cell: Option<String>,
+    /// Follow a run in progress to its end, also where standard error is no terminal (on one that is the default).
+    #[arg(short, long, conflicts_with_all = ["cell", "json"])]
+    pub(crate) follow: bool,
     /// Which attempt [default: the last].
     #[arg(long)]
     pub(crate) attempt: Option<u32>,

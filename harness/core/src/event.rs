@@ -58,6 +58,10 @@ pub enum RunEvent {
         passed: Option<bool>,
         /// Input plus output tokens, null when unknown.
         total_tokens: Option<u64>,
+        /// Tokens of the first request, null when unknown.
+        first_request_tokens: Option<u64>,
+        /// US dollars, null when unknown or unpriced.
+        cost_usd: Option<f64>,
     },
     /// A block is run again because a cell failed for a reason that was not the agent's.
     BlockRepeated {

@@ -323,4 +323,10 @@ impl HeldLock {
             Err(std::fs::TryLockError::Error(source)) => Err(io(source)),
         }
     }
+
+    /// Has another process taken it? A run directory that was never worked on is free.
+    pub fn is_taken(run: &Path) -> bool {
+        let Ok(file) = File::open(run.join(".held")) else { return false };
+        matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock))
+    }
 }

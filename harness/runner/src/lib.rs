@@ -252,6 +252,8 @@ impl BlockWorker {
             ending: record.ending.kind,
             passed: record.passed(),
             total_tokens: record.metrics.total_tokens,
+            first_request_tokens: record.metrics.first_request_tokens,
+            cost_usd: record.metrics.cost_usd,
         });
         Ok(record)
     }

@@ -133,17 +133,19 @@ impl Stage {
         let named = |pid: &i32| {
             field(*pid, "NSpid").and_then(|all| all.split('\t').next_back()?.parse().ok()) == Some(inside)
         };
-        self.descendants().into_iter().find(named).unwrap()
+        // The kernel's lists of children may leave one out while another of them ends.
+        let found = (0..1000).find_map(|_| self.descendants().into_iter().find(named));
+        found.unwrap_or_else(|| panic!("no process of the cell calls itself {inside}"))
     }
 
     /// Command lines of what runs below the launcher.
     pub(crate) fn processes_inside(&self) -> Vec<String> {
         let command = |pid: i32| text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
-        // A supervisor that has said its last word may take a moment to leave.
+        // A supervisor that has said its last word may take a moment to leave; who has left has no command line.
         self.descendants()
             .into_iter()
             .map(command)
-            .filter(|line| !line.contains("\0sandbox-exec\0"))
+            .filter(|line| !line.is_empty() && !line.contains("\0sandbox-exec\0"))
             .collect()
     }
 

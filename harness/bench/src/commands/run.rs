@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bench_core::RunEvent;
+use bench_core::{Clock as _, RunEvent, SystemClock};
 use bench_proxy::{RunBudget, Spent};
 use bench_record::{CellRecord, HeldLock, Journal, Lock, RunDir};
-use bench_runner::{Harness, Progress, Run, RunEnd, RunPlan, StopWish, Ticket, salvage};
+use bench_runner::{Events, Harness, Progress, Run, RunEnd, RunPlan, StopWish, Ticket, salvage};
 
-use crate::commands::report::{self, Shown};
+use crate::commands::report;
 use crate::exit::{Exit, Failure, OrExit, fail};
 use crate::means::{Means, require_isolation, runtime};
 use crate::options::RunOptions;
 use crate::place::{self, Place};
+use crate::progress::{self, Board, Display, Shown};
+use crate::say;
 use crate::source::{ExperimentText, Source};
-use crate::{progress, say};
 
 /// Plan, run what the journal does not hold yet, report, exit by verdict.
 pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
@@ -26,19 +27,21 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
             "{}: every cell is settled, nothing to do (--new starts another run)",
             dir.display()
         ));
-        return report::show_run(dir, Shown::Table, options.inconclusive_as);
+        return report::show_run(dir, report::Shown::Table, options.inconclusive_as);
     }
     let means = Means::ready(&source, &place::absolute(place.path()))?;
     let run_dir = RunDir::create(place.path()).or_exit(Exit::Usage)?;
     let _held = HeldLock::take(run_dir.root()).or_exit(Exit::Environment)?;
     keep_plan(&source, &run_dir, &place)?;
-    let events = progress::listeners(options.quiet, options.events.as_deref())?;
+    let display = show_progress(&source, &run_dir, options)?;
+    let events = progress::events_file(Events::new(), options.events.as_deref())?.listen(display.listener());
     let end = runtime(options.jobs)?.block_on(async {
         let harness = means.attach(&source, run_dir.clone(), events).await?;
-        go(source, harness, options).await
+        go(source, harness, options, display.speaker()).await
     })?;
+    drop(display);
     note_tools(&run_dir)?;
-    let exit = report::show_run(run_dir.root(), Shown::Table, options.inconclusive_as)?;
+    let exit = report::show_run(run_dir.root(), report::Shown::Table, options.inconclusive_as)?;
     match end {
         RunEnd::Complete => Ok(exit),
         RunEnd::Stopped => Ok(Exit::Interrupted),
@@ -76,6 +79,21 @@ fn keep_plan(source: &Source, run_dir: &RunDir, place: &Place) -> Result<(), Fai
     }
 }
 
+/// The display, with what earlier commands have settled already on it.
+fn show_progress(source: &Source, run_dir: &RunDir, options: &RunOptions) -> Result<Display, Failure> {
+    let plan = &source.plan;
+    let run = run_dir.root().display().to_string();
+    let blocks = if options.jobs == 1 { "1 block" } else { "blocks" };
+    let about = format!("{}, {}, {blocks} at a time", plan.experiment.upstream.word(), plan.site.level);
+    let clock = Arc::new(SystemClock::default());
+    let mut board = Board::new(&run, &about, &plan.schedule, clock.monotonic_ms());
+    board.order_arms(&plan.experiment.arms.iter().map(|arm| arm.id.to_string()).collect::<Vec<_>>());
+    if run_dir.journal().exists() {
+        board.begin_with(&bench_record::read_journal(&run_dir.journal()).or_exit(Exit::Environment)?.0);
+    }
+    Ok(Display::start(Shown::choose(options.quiet), board, run_dir.root(), clock))
+}
+
 /// Which tool definitions each arm showed in its first turn, for the lock.
 fn note_tools(run_dir: &RunDir) -> Result<(), Failure> {
     let (records, _) = bench_record::read_journal(&run_dir.journal()).or_exit(Exit::Environment)?;
@@ -88,7 +106,12 @@ fn note_tools(run_dir: &RunDir) -> Result<(), Failure> {
     Lock::note_tools(&run_dir.lock(), &seen).or_exit(Exit::Environment)
 }
 
-async fn go(source: Source, mut harness: Harness, options: &RunOptions) -> Result<RunEnd, Failure> {
+async fn go(
+    source: Source,
+    mut harness: Harness,
+    options: &RunOptions,
+    say: impl Fn(&str) + Send + Sync + 'static,
+) -> Result<RunEnd, Failure> {
     let plan = Arc::new(source.plan);
     let (mut journal, mut records, _) =
         Journal::open(&harness.run_dir.journal()).or_exit(Exit::Environment)?;
@@ -110,7 +133,7 @@ async fn go(source: Source, mut harness: Harness, options: &RunOptions) -> Resul
         records.push(record);
     }
     let stop = Arc::new(StopWish::default());
-    tokio::spawn(listen_for_interrupts(stop.clone()));
+    tokio::spawn(listen_for_interrupts(stop.clone(), say));
     if !options.no_canary {
         send_canary(&plan, &harness, &stop).await?;
     }
@@ -151,11 +174,11 @@ fn spent_before(records: &[CellRecord]) -> Spent {
     }
 }
 
-async fn listen_for_interrupts(stop: Arc<StopWish>) {
+async fn listen_for_interrupts(stop: Arc<StopWish>, say: impl Fn(&str)) {
     while tokio::signal::ctrl_c().await.is_ok() {
         match stop.raise() {
-            1 => say::complain("stopping: the cells in flight are finished first; press again to kill them"),
-            _ => say::complain("killing the cells in flight; the same command continues the run"),
+            1 => say("stopping: the cells in flight are finished first; press Ctrl-C again to kill them"),
+            _ => say("killing the cells in flight; the same command continues the run"),
         }
     }
 }

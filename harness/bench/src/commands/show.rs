@@ -9,7 +9,7 @@ use crate::commands::report::{analyse, json_of};
 use crate::exit::{Exit, Failure, OrExit, fail};
 use crate::front;
 use crate::options::ShowOptions;
-use crate::say;
+use crate::{progress, say};
 
 /// Bytes of a compressed body that are unfolded to be shown.
 const SHOWN: usize = 64 << 20;
@@ -17,6 +17,13 @@ const SHOWN: usize = 64 << 20;
 /// Shows a run or a cell of it.
 pub(crate) fn show(options: &ShowOptions) -> Result<Exit, Failure> {
     let run = RunDir::open(&options.run).or_exit(Exit::Usage)?;
+    if options.cell.is_none() && !options.json && progress::is_held(&run) {
+        if options.follow || progress::canvas().is_some() {
+            progress::follow(&run)?;
+        } else {
+            say::complain("in progress: another process works on this run (--follow waits for its end)");
+        }
+    }
     let (records, _) = read_journal(&run.journal()).or_exit(Exit::Usage)?;
     let Some(cell) = &options.cell else {
         return show_run(options, &records);
@@ -32,7 +39,7 @@ pub(crate) fn show(options: &ShowOptions) -> Result<Exit, Failure> {
     } else {
         describe(record)
     };
-    say::raw(say::harmless(&text).as_bytes());
+    say::text(&text);
     Ok(Exit::Good)
 }
 
@@ -57,7 +64,7 @@ fn show_run(options: &ShowOptions, records: &[CellRecord]) -> Result<Exit, Failu
             number(record.metrics.total_tokens),
         );
     }
-    say::raw(say::harmless(&text).as_bytes());
+    say::text(&text);
     let style = bench_reports::Style { width: front::columns(), colour: front::colour() };
     say::raw(bench_reports::summary(&analysis, style).as_bytes());
     Ok(Exit::Good)
@@ -116,7 +123,7 @@ fn show_request(
         false => index.body(request).or_exit(Exit::Usage)?,
     };
     if options.raw {
-        say::raw(&bytes);
+        say::exact(&bytes);
         return Ok(Exit::Good);
     }
     let coding = if options.response { &entry.response_encoding } else { &entry.encoding };
@@ -126,7 +133,7 @@ fn show_request(
     let body = serde_json::from_slice::<serde_json::Value>(&bytes)
         .and_then(|value| serde_json::to_string_pretty(&value))
         .unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into_owned());
-    say::line(&say::harmless(&format!("{head}\n\n{body}")));
+    say::line(&format!("{head}\n\n{body}"));
     Ok(Exit::Good)
 }
 
