@@ -363,23 +363,15 @@ mod tests {
     #[test]
     fn a_command_runs_on_and_its_output_is_told_once() {
         let (folder, background) = stage();
-        assert_eq!(
-            start(&background, "echo up; read x < gate; echo done; exit 3").unwrap(),
-            "Started bg-1 (it)."
-        );
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            folder.path().join("gate"),
-            rustix::fs::FileType::Fifo,
-            rustix::fs::Mode::RWXU,
-            0,
-        )
-        .unwrap();
+        let gate = folder.path().join("gate");
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+        rustix::fs::mknodat(rustix::fs::CWD, &gate, kind, mode, 0).unwrap();
+        let command = "echo up; read x < gate; echo done; exit 3";
+        assert_eq!(start(&background, command).unwrap(), "Started bg-1 (it).");
         let told = watch(&background, "bg-1", Some("^up$"));
         assert_eq!(told, "bg-1 (it): running; the pattern was printed. New output:\nup\n");
         assert_eq!(background.list(), "bg-1 (it): running");
-        // The command waits for the gate, or has found none: either way it goes on now.
-        let _ = std::fs::write(folder.path().join("gate"), "x\n");
+        std::fs::write(&gate, "x\n").unwrap();
         let told = watch(&background, "bg-1", None);
         assert!(
             told.starts_with("bg-1 (it): ended with code 3. New output:\n") && told.ends_with("done\n"),
