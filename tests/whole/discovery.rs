@@ -111,7 +111,9 @@ fn every_surface_stands_every_imperfect_profile() {
     for arm in arms.split("[[arm]]\n") {
         for profile in ["wanders", "gives-up", "wrong-arguments", "invents-tools", "never-discovers"] {
             let arm = arm.replacen("\"\n", &format!(".{profile}\"\n"), 1);
-            text.push_str(&format!("[[arm]]\n{arm}oracle-profile = {{ kind = \"{profile}\", rate = 1.0 }}\n"));
+            text.push_str(&format!(
+                "[[arm]]\n{arm}oracle-profile = {{ kind = \"{profile}\", rate = 1.0 }}\n"
+            ));
         }
     }
     place.file("imperfect.toml", &text);

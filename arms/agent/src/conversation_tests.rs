@@ -293,6 +293,35 @@ fn tools_follow_the_life_of_what_they_work_on() {
 }
 
 #[test]
+fn a_running_command_brings_its_tools_and_takes_them_along_once_its_end_is_told() {
+    let mut surface = surface(vec![direct("bg_start"), direct("bg_watch"), direct("read")]);
+    surface.lifecycle = bench_core::Lifecycle::Followed;
+    let script = vec![
+        calls(&[("bg_start", json!({"command": "echo up; exit 3", "title": "it"}))]),
+        calls(&[("bg_watch", json!({"id": "bg-1"}))]),
+        says("x"),
+    ];
+    let bodies = hold_against(surface, script).1;
+    assert_eq!(tool_names_of(&bodies[1]), ["bg_start", "read", "bg_watch"]);
+    assert_eq!(tool_names_of(&bodies[2]), ["bg_start", "read"]);
+    assert_eq!(results(&bodies[2])[1], "bg-1 (it): ended with code 3. New output:\nup\n");
+}
+
+#[test]
+fn an_open_goal_sends_the_model_on_until_it_is_closed_or_nothing_more_is_done() {
+    let goal = || calls(&[("create_goal", json!({"objective": "green", "condition": "tests pass"}))]);
+    let of = || surface(vec![direct("create_goal"), direct("update_goal"), direct("read")]);
+    let closed = calls(&[("update_goal", json!({"status": "complete"}))]);
+    let (told, bodies) = hold_against(of(), vec![goal(), says("Not yet."), closed, says("Green.")]);
+    assert_eq!((told.unwrap().as_str(), bodies.len()), ("Green.", 4));
+    let said = bodies[2]["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
+    assert!(said.starts_with("The goal is still open: green. Check its condition (tests pass)"), "{said}");
+    // A goal that is never completed ends all the same.
+    let (told, bodies) = hold_against(of(), vec![goal(), says("a"), says("b"), says("c")]);
+    assert_eq!((told.unwrap().as_str(), bodies.len()), ("c", 4));
+}
+
+#[test]
 fn a_result_over_budget_is_cut_and_read_from_the_archive() {
     let read = json!({"ref": "archive://1", "operation": "query", "text": "1001321"});
     let script = vec![

@@ -110,7 +110,7 @@ fn every_way_of_discovery_is_lean_and_showing_all_is_not() {
     let headless = request("headless");
     assert_eq!(headless["tools"].as_array().unwrap().len(), 6);
     assert_eq!(system_text(&headless).lines().count(), 4);
-    assert_eq!(request("all")["tools"].as_array().unwrap().len(), 29);
+    assert_eq!(request("all")["tools"].as_array().unwrap().len(), 31);
 }
 
 #[test]
@@ -176,15 +176,15 @@ fn what_each_version_of_a_surface_shows_is_pinned() {
         [
             "bare 1 6a6bb1ceccb8ab55",
             "loaded 1 6a6bb1ceccb8ab55",
-            "gateway 1 ddd702a734fe0418",
-            "entries 1 8fcc476135a61b6d",
-            "explicit 1 bd4559a23fae8894",
-            "all 2 d6bfdb3544beb086",
+            "gateway 2 0e3a366572499bba",
+            "entries 2 8fcc476135a61b6d",
+            "explicit 2 bd651675321d23cc",
+            "all 2 8a98ccf0fe60be80",
             "headless 1 3475ba7f0de22680",
-            "search-tail 1 af89db0711bc03a7",
-            "search-result 1 4b1a355bca91c42b",
-            "devices 1 507d5835fb9e4608",
-            "native 1 79e607d161ade037",
+            "search-tail 2 5d7650005aea326b",
+            "search-result 2 cec16380191684de",
+            "devices 2 1a84d1c0012c7698",
+            "native 2 fe3890238a593194",
         ]
     );
 }

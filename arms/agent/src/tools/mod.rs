@@ -22,6 +22,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::capabilities::{self, Capabilities};
+
 /// What tools keep from one call to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
@@ -35,17 +37,18 @@ pub(crate) struct Kept {
 pub(crate) struct Desk<'a> {
     workspace: &'a Path,
     kept: Mutex<Kept>,
+    pub(crate) capabilities: Capabilities,
 }
 
 /// Can a tool of this name be carried out by this build?
 pub(crate) fn is_built(name: &str) -> bool {
-    const NOT_BUILT: [&str; 4] = ["subagent_spawn", "workflow", "bg_start", "create_goal"];
+    const NOT_BUILT: [&str; 2] = ["subagent_spawn", "workflow"];
     !NOT_BUILT.contains(&name)
 }
 
 impl<'a> Desk<'a> {
     pub(crate) fn in_workspace(workspace: &'a Path) -> Self {
-        Self { workspace, kept: Mutex::default() }
+        Self { workspace, kept: Mutex::default(), capabilities: Capabilities::in_folder(workspace) }
     }
 
     /// What is kept. A call that panicked must not take the lists of the others with it.
@@ -81,6 +84,7 @@ impl<'a> Desk<'a> {
             "tasks_add" => Ok(lists::add(&mut self.kept().tasks, taken(given)?)),
             "tasks_update" => lists::update(&mut self.kept().tasks, &taken(given)?),
             "tasks_list" => Ok(lists::shown(&self.kept().tasks)),
+            own if capabilities::TOOLS.contains(&own) => self.capabilities.run(own, given),
             other => Err(format!("{other} is not available in this build")),
         }
     }
