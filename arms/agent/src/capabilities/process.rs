@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn what_a_leader_started_is_found_and_ended_even_in_another_session() {
         let mut command = Command::new("sh");
-        command.args(["-c", "setsid sh -c 'echo up; sleep 86400' & wait"]).stdout(Stdio::piped());
+        command.args(["-c", "setsid sh -c 'echo up; exec sleep 86400' & wait"]).stdout(Stdio::piped());
         let (leader, mut child) = Leader::start(&mut command).unwrap();
         let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
