@@ -198,7 +198,7 @@ pub(crate) fn shown(exchanges: &[Exchange]) -> Vec<ShownTurn> {
     let turns = exchanges.iter().filter(|exchange| exchange.class == RequestClass::AgentTurn);
     let called = |exchange: &Exchange| -> Vec<String> {
         let turn = exchange.answer.as_ref().and_then(|answer| answer.turn.as_ref());
-        turn.iter().flat_map(|turn| &turn.calls).map(|call| call.name.clone()).collect()
+        turn.map(|turn| turn.calls.clone()).unwrap_or_default()
     };
     let shown = |exchange: &Exchange| {
         let tools = exchange.chat.as_ref()?.offer.direct.clone();
