@@ -6,6 +6,8 @@
 
 mod adversarial;
 mod bad_input;
+mod code_mode;
+mod command_line;
 mod complaints;
 mod default_run;
 mod discovery;
@@ -16,8 +18,10 @@ mod order;
 mod provider;
 mod real_agents;
 mod real_upstream;
+mod recipes;
 mod replay;
 mod resume;
+mod shards;
 mod upstreams;
 mod verdicts;
 mod without_landlock;

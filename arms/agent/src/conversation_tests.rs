@@ -23,11 +23,11 @@ use crate::start::Start;
 /// An answer of the server: status, content type, body.
 pub(crate) type Answer = (u16, &'static str, Vec<u8>);
 
-fn says(text: &str) -> Answer {
+pub(crate) fn says(text: &str) -> Answer {
     says_on(Api::Chat, text)
 }
 
-fn calls(calls: &[(&str, Value)]) -> Answer {
+pub(crate) fn calls(calls: &[(&str, Value)]) -> Answer {
     calls_on(Api::Chat, calls)
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn calls_on(api: Api, calls: &[(&str, Value)]) -> Answer {
 pub(crate) type Held = (Result<String, String>, Vec<Value>);
 
 /// Serves the answers in order on chat completions, to a model that can do nothing beyond plain calls.
-fn hold_against(surface: Surface, answers: Vec<Answer>) -> Held {
+pub(crate) fn hold_against(surface: Surface, answers: Vec<Answer>) -> Held {
     hold_on((WireKind::OpenaiChat, Capabilities::default()), surface, answers)
 }
 
@@ -119,11 +119,11 @@ async fn serve(
     }
 }
 
-fn core_four() -> Surface {
+pub(crate) fn core_four() -> Surface {
     surface(vec![direct("read"), direct("bash"), direct("edit"), direct("write")])
 }
 
-fn results(request: &Value) -> Vec<&str> {
+pub(crate) fn results(request: &Value) -> Vec<&str> {
     let messages = request["messages"].as_array().unwrap();
     messages.iter().filter(|m| m["role"] == "tool").map(|m| m["content"].as_str().unwrap()).collect()
 }

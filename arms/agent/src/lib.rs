@@ -10,6 +10,7 @@ mod arguments;
 mod budget;
 mod capabilities;
 mod catalogue;
+mod code;
 #[cfg(test)]
 mod contract_tests;
 mod conversation;
@@ -23,6 +24,7 @@ mod registry;
 mod request;
 mod schedule;
 mod search;
+mod servers;
 mod start;
 mod surface_check;
 mod tally;
@@ -32,6 +34,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+pub use bench_code::code_worker_main;
 pub use catalogue::tool_names;
 #[doc(hidden)]
 pub use registry::planner;

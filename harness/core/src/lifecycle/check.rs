@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Resource, Resources};
 use crate::mechanism::finds_tools;
-use crate::surface::{Discovery, Lifecycle, ModelExposure, Surface, SurfaceTool};
+use crate::surface::{CodeExposure, Discovery, Lifecycle, ModelExposure, Surface, SurfaceTool};
 
 /// What one request of the agent's own loop showed, and what the model called in answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -100,14 +100,16 @@ impl<'a> Check<'a> {
     /// Why a shown tool should not stand there.
     fn surplus(&self, name: &str, resources: &Resources) -> Option<&'static str> {
         let Some(entry) = self.surface.tools.iter().find(|entry| entry.name == name) else {
-            let from_the_start = self.first.is_some_and(|first| first.tools.iter().any(|tool| tool == name));
-            return (!from_the_start).then_some("the surface does not have it, and it joined later");
+            let found = !self.surface.servers.is_empty() && self.asked;
+            let late = !found && !self.was_first(name);
+            return late.then_some("the surface does not have it, and it joined later");
         };
         if self.resource(name).is_some_and(|resource| !resources.has(resource)) {
             return Some("what it works on does not exist");
         }
         match entry.model {
             ModelExposure::Direct => None,
+            ModelExposure::Hidden if self.by_code(entry) && self.was_first(name) => None,
             ModelExposure::Hidden => Some("the surface hides it"),
             ModelExposure::Deferred if self.surface.discovery == Discovery::Intent => None,
             ModelExposure::Deferred if self.asked => None,
@@ -122,12 +124,23 @@ impl<'a> Check<'a> {
         }
         match entry.model {
             ModelExposure::Hidden => None,
+            ModelExposure::Direct if self.by_code(entry) && !self.was_first(&entry.name) => None,
             ModelExposure::Direct => Some("the surface shows it from the start"),
             ModelExposure::Deferred if self.seen.contains(entry.name.as_str()) => {
                 Some("it had been loaded, and nothing is ever unloaded")
             }
             ModelExposure::Deferred => self.loads_by_group(entry).then_some("its group is loaded"),
         }
+    }
+
+    /// Did the first request show it?
+    fn was_first(&self, name: &str) -> bool {
+        self.first.is_some_and(|first| first.tools.iter().any(|tool| tool == name))
+    }
+
+    /// May code take its place? Whether it does is settled by the model's flags before the first request.
+    fn by_code(&self, entry: &SurfaceTool) -> bool {
+        self.surface.code.is_some() && entry.code == CodeExposure::Bridged
     }
 
     /// Does another tool of the group stand there, on a surface that loads groups whole?
@@ -145,7 +158,7 @@ impl<'a> Check<'a> {
 mod tests {
     use super::*;
     use crate::id::SurfaceId;
-    use crate::surface::{CodeExposure, Prompt, Scheduling};
+    use crate::surface::{Prompt, Scheduling};
 
     fn surface(discovery: Discovery, tools: &[(&str, ModelExposure, &str)]) -> Surface {
         let tool = |(name, model, group): &(&str, ModelExposure, &str)| SurfaceTool {
@@ -167,6 +180,8 @@ mod tests {
             budget: None,
             compaction: None,
             scheduling: Scheduling::Serial,
+            code: None,
+            servers: Vec::new(),
         }
     }
 
