@@ -40,6 +40,7 @@ pub use power::{PowerDesign, PowerTable, power_table};
 pub use preflight::{CannotPass, Preflight, preflight};
 pub use protocol::{AnalysisError, Protocol};
 pub use render::{
-    CellLink, Style, first_table_markdown, html, markdown, preflight_lines, summary, why_not_gated,
+    CellLink, Style, cells_csv, first_table_markdown, github_annotations, html, junit, markdown,
+    preflight_lines, summary, why_not_gated,
 };
 pub use rows::{BlockRow, Rows, Standing};

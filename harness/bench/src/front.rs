@@ -33,6 +33,11 @@ pub(crate) fn host_id() -> String {
     Sha256Hex::of(format!("bench host {}", identity.trim())).as_str()[..16].to_owned()
 }
 
+/// The file to which a step of GitHub Actions adds its summary.
+pub(crate) fn github_summary() -> Option<PathBuf> {
+    std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
 /// Are we root?
 fn is_root() -> bool {
     bench_isolation::effective_uid() == 0

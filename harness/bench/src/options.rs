@@ -236,15 +236,38 @@ pub(crate) struct ReportOptions {
     /// Put the result table between the markers `<!-- bench:table -->` and `<!-- /bench:table -->` of this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) splice: Option<PathBuf>,
-    /// Compare that table with the one in this file; exit code 6 if it differs.
+    /// Compare that table with the one in this file, or a published report.html, report.md, analysis.json, cells.csv or
+    /// junit.xml with what it would be now; exit code 6 if it differs.
     #[arg(long, value_name = "FILE", conflicts_with = "splice")]
     pub(crate) check: Option<PathBuf>,
-    /// Print report.md instead of the table.
-    #[arg(long)]
+    /// What is printed.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]
+    pub(crate) format: ReportFormat,
+    /// The same as --format markdown.
+    #[arg(long, conflicts_with = "format")]
     pub(crate) markdown: bool,
-    /// Print analysis.json instead of the table.
-    #[arg(long, conflicts_with = "markdown")]
+    /// The same as --format json.
+    #[arg(long, conflicts_with_all = ["markdown", "format"])]
     pub(crate) json: bool,
+}
+
+/// What `bench report` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// The table of a terminal.
+    Table,
+    /// report.md.
+    Markdown,
+    /// analysis.json.
+    Json,
+    /// report.html.
+    Html,
+    /// cells.csv.
+    Csv,
+    /// junit.xml.
+    Junit,
+    /// Annotations for GitHub Actions; report.md is added to the job summary that GITHUB_STEP_SUMMARY names.
+    Github,
 }
 
 /// Options of `bench compare`.

@@ -2,15 +2,21 @@
 //! analysis and nothing else. Every estimate is shown with its interval and n, or not at all; texts that come from
 //! agents or files never reach a terminal with control characters in them.
 
+mod cells_csv;
 mod detail;
 mod estimate;
+mod github;
 mod html;
+mod junit;
 mod markdown;
 mod summary;
 mod table;
 mod words;
 
+pub use cells_csv::cells_csv;
+pub use github::github_annotations;
 pub use html::{CellLink, html};
+pub use junit::junit;
 pub use markdown::{first_table_markdown, markdown};
 pub use summary::{Style, summary};
 pub use words::{preflight_lines, reason_in_words, why_not_gated};

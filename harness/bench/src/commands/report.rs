@@ -2,6 +2,7 @@
 
 mod files;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use bench_record::{CellRecord, Lock, RunDir, read_journal, read_numbers};
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 use crate::exit::{Exit, Failure, OrExit, fail};
 use crate::front;
-use crate::options::{InconclusiveAs, ReportOptions};
+use crate::options::{InconclusiveAs, ReportFormat, ReportOptions};
 use crate::say;
 
 /// Where the published table stands in a page.
@@ -31,30 +32,67 @@ pub(crate) enum Shown {
     Json,
 }
 
+/// A run with everything that reports are made of.
+struct Found {
+    dir: PathBuf,
+    lock: Value,
+    records: Vec<CellRecord>,
+    analysis: Analysis,
+}
+
+impl Found {
+    fn of(dir: &Path) -> Result<Self, Failure> {
+        let (lock, records) = lock_and_records(dir)?;
+        let analysis = bench_reports::analyse(&lock, &records).or_exit(Exit::Ours)?;
+        Ok(Self { dir: dir.to_owned(), lock, records, analysis })
+    }
+}
+
 /// `bench report`.
 pub(crate) fn report(options: &ReportOptions) -> Result<Exit, Failure> {
-    let dir = run_dir(options.run.as_deref())?;
-    let (lock, records) = lock_and_records(&dir)?;
-    let analysis = bench_reports::analyse(&lock, &records).or_exit(Exit::Ours)?;
+    let found = Found::of(&run_dir(options.run.as_deref())?)?;
     if let Some(page) = &options.splice {
-        return splice(page, &analysis);
+        return splice(page, &found.analysis);
     }
     if let Some(page) = &options.check {
-        return check(page, &analysis);
+        return check(page, &found);
     }
-    files::write(&dir, &lock, &records, &analysis)?;
-    show(&analysis, shown(options));
+    files::write(&found)?;
+    match format(options) {
+        ReportFormat::Table => show(&found.analysis, Shown::Table),
+        ReportFormat::Markdown => show(&found.analysis, Shown::Markdown),
+        ReportFormat::Json => show(&found.analysis, Shown::Json),
+        ReportFormat::Html => say::raw(files::text("report.html", &found)?.as_bytes()),
+        ReportFormat::Csv => say::raw(files::text("cells.csv", &found)?.as_bytes()),
+        ReportFormat::Junit => say::raw(files::text("junit.xml", &found)?.as_bytes()),
+        ReportFormat::Github => github(&found.analysis)?,
+    }
     Ok(Exit::Good)
 }
 
-fn shown(options: &ReportOptions) -> Shown {
+fn format(options: &ReportOptions) -> ReportFormat {
     if options.markdown {
-        Shown::Markdown
+        ReportFormat::Markdown
     } else if options.json {
-        Shown::Json
+        ReportFormat::Json
     } else {
-        Shown::Table
+        options.format
     }
+}
+
+/// Annotations on standard output, the report in the job's summary.
+fn github(analysis: &Analysis) -> Result<(), Failure> {
+    if let Some(path) = front::github_summary() {
+        std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .and_then(|mut file| file.write_all(bench_reports::markdown(analysis).as_bytes()))
+            .map_err(|e| anyhow::anyhow!("GITHUB_STEP_SUMMARY {}: {e}", path.display()))
+            .or_exit(Exit::Environment)?;
+    }
+    say::raw(bench_reports::github_annotations(analysis).as_bytes());
+    Ok(())
 }
 
 /// Analyses a run, writes its reports, prints one and returns the exit code of its verdict.
@@ -63,9 +101,9 @@ pub(crate) fn show_run(
     shown: Shown,
     inconclusive_as: Option<InconclusiveAs>,
 ) -> Result<Exit, Failure> {
-    let (lock, records) = lock_and_records(dir)?;
-    let analysis = bench_reports::analyse(&lock, &records).or_exit(Exit::Ours)?;
-    files::write(dir, &lock, &records, &analysis)?;
+    let found = Found::of(dir)?;
+    files::write(&found)?;
+    let analysis = found.analysis;
     show(&analysis, shown);
     say::complain(&format!("report: {}", dir.join("report/report.html").display()));
     let attempts = attempts_with_this_hash(dir, &analysis);
@@ -181,10 +219,23 @@ fn splice(page: &Path, analysis: &Analysis) -> Result<Exit, Failure> {
     Ok(Exit::Good)
 }
 
-fn check(page: &Path, analysis: &Analysis) -> Result<Exit, Failure> {
+fn check(page: &Path, found: &Found) -> Result<Exit, Failure> {
     let text = read_page(page)?;
+    let name = page.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    // A page with the markers holds a table, whatever it is called.
+    if files::NAMES.contains(&name) && !text.contains(OPENING) {
+        if text == files::text(name, found)? {
+            return Ok(Exit::Good);
+        }
+        let message = format!(
+            "{} is not what the run's journal says now; renew it with `bench report {}` and publish it again",
+            page.display(),
+            found.dir.display()
+        );
+        return fail(Exit::Stale, message);
+    }
     let (_, published, _) = parts(page, &text)?;
-    if published == format!("\n{}", bench_reports::first_table_markdown(analysis)) {
+    if published == format!("\n{}", bench_reports::first_table_markdown(&found.analysis)) {
         return Ok(Exit::Good);
     }
     fail(

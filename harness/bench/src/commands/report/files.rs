@@ -3,25 +3,33 @@
 use std::path::{Path, PathBuf};
 
 use bench_record::CellRecord;
-use bench_reports::{Analysis, Protocol, Rows};
-use serde_json::Value;
+use bench_reports::{Protocol, Rows};
 
-use super::json_of;
+use super::{Found, json_of};
 use crate::exit::{Exit, Failure, OrExit};
 
+/// The files of `report/`.
+pub(super) const NAMES: [&str; 5] = ["report.html", "report.md", "analysis.json", "cells.csv", "junit.xml"];
+
 /// Writes every report of a run.
-pub(super) fn write(
-    dir: &Path,
-    lock: &Value,
-    records: &[CellRecord],
-    analysis: &Analysis,
-) -> Result<(), Failure> {
-    let protocol = Protocol::read(lock).or_exit(Exit::Ours)?;
-    let rows = Rows::of(&protocol, records).or_exit(Exit::Ours)?;
-    let place = Place::make(dir)?;
-    place.write("report.md", &bench_reports::markdown(analysis))?;
-    place.write("analysis.json", &json_of(analysis))?;
-    place.write("report.html", &bench_reports::html(analysis, &rows, &|record| trace_of(dir, record)))
+pub(super) fn write(found: &Found) -> Result<(), Failure> {
+    let place = Place::make(&found.dir)?;
+    NAMES.into_iter().try_for_each(|name| place.write(name, &text(name, found)?))
+}
+
+/// What the file of this name has to say; nothing for other names.
+pub(super) fn text(name: &str, found: &Found) -> Result<String, Failure> {
+    let protocol = Protocol::read(&found.lock).or_exit(Exit::Ours)?;
+    let rows = Rows::of(&protocol, &found.records).or_exit(Exit::Ours)?;
+    let analysis = &found.analysis;
+    Ok(match name {
+        "report.html" => bench_reports::html(analysis, &rows, &|record| trace_of(&found.dir, record)),
+        "report.md" => bench_reports::markdown(analysis),
+        "analysis.json" => json_of(analysis),
+        "cells.csv" => bench_reports::cells_csv(&rows),
+        "junit.xml" => bench_reports::junit(analysis, &rows),
+        _ => String::new(),
+    })
 }
 
 /// The trace of a record, as seen from the reports.
