@@ -112,7 +112,7 @@ fn what_each_version_of_a_surface_says_is_pinned() {
     assert_eq!(
         found,
         [
-            "all 1 050af9d2f2a7424c 54918deb",
+            "all 2 21d9712e634e1ecf 54918deb",
             "bare 1 588d936b6e909659 52289470",
             "bare-servers 1 588d936b6e909659 52289470 2ba7b861",
             "code-catalog 1 38394eb84dc41179 52289470 568801cd",
@@ -123,15 +123,15 @@ fn what_each_version_of_a_surface_says_is_pinned() {
             "code-mode 1 38394eb84dc41179 52289470 a929cd88",
             "code-servers 1 38394eb84dc41179 52289470 c837eba4",
             "code-sidecar 1 38394eb84dc41179 52289470 2f6857f8",
-            "devices 1 90a0399025c431e0 9cbd6431",
-            "entries 1 026b9c8c63a2db53 52289470",
-            "explicit 1 24a0e0c1bb14a7bc 85565004",
-            "gateway 1 6232f5f800d5e270 52289470",
+            "devices 2 b6b6736a2882463c 9cbd6431",
+            "entries 2 ea19cab161a88d5f 5041dc02",
+            "explicit 2 ef2d19b6972b7690 85565004",
+            "gateway 2 d8791b4a9975469f 5041dc02",
             "headless 1 438c973656b1d7fb 7b92e61c",
             "loaded 1 ebf18c1a3f3af361 52289470",
-            "native 1 9a091c2bcdb13b04 52289470",
-            "search-result 1 482ec511c84b639e e682bc1c",
-            "search-tail 1 95bed90325949fd5 e682bc1c",
+            "native 2 e1d149130cd62b7f 52289470",
+            "search-result 2 b1a9b77e59234847 e682bc1c",
+            "search-tail 2 bee635c3bd38bdf6 24e64c7b",
         ]
     );
 }

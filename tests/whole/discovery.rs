@@ -94,3 +94,41 @@ fn a_question_to_the_user_is_answered_by_the_script_and_counted() {
 fn toml_text(text: &str) -> String {
     Value::from(text).to_string()
 }
+
+/// What an imperfect model does at worst, through every surface: each cell ends as the profile says, and no request shows a
+/// tool too much or too few.
+#[test]
+fn every_surface_stands_every_imperfect_profile() {
+    if !walls("every_surface_stands_every_imperfect_profile") {
+        return;
+    }
+    let place = Workplace::new();
+    suite(&place);
+    let example = std::fs::read_to_string(project().join("examples/all-surfaces.toml")).unwrap();
+    let arms = example.split("[[contrast]]").next().unwrap();
+    let (head, arms) = arms.split_once("[[arm]]\n").unwrap();
+    let mut text = head.replace("\"default\"", "\"looking\"").replace("repeats = 2", "repeats = 1");
+    for arm in arms.split("[[arm]]\n") {
+        for profile in ["wanders", "gives-up", "wrong-arguments", "invents-tools", "never-discovers"] {
+            let arm = arm.replacen("\"\n", &format!(".{profile}\"\n"), 1);
+            text.push_str(&format!(
+                "[[arm]]\n{arm}oracle-profile = {{ kind = \"{profile}\", rate = 1.0 }}\n"
+            ));
+        }
+    }
+    place.file("imperfect.toml", &text);
+    place.bench(&["run", "imperfect.toml", "-q", "-o", "run", "--suites", "suites"]).exits(0);
+    let records = place.records("run");
+    assert_eq!(records.len(), 13 * 5);
+    for record in records {
+        let arm = record["arm"].as_str().unwrap();
+        assert_eq!(record["ending"]["kind"], "completed", "{arm}: {record}");
+        assert_eq!(record["verdict"], "passed", "{arm}");
+        assert_eq!(record["lifecycle"], Value::Array(Vec::new()), "{arm}");
+        let errors = record["metrics"]["tool_errors"].as_u64().unwrap();
+        let refused = arm.ends_with("wrong-arguments") || arm.ends_with("invents-tools");
+        assert_eq!(errors, u64::from(refused), "{arm}");
+        let searches = record["metrics"]["discovery_calls"].as_u64().unwrap();
+        assert!(searches == 0 || !arm.ends_with("never-discovers"), "{arm}: {searches}");
+    }
+}

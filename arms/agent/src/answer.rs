@@ -114,7 +114,13 @@ fn by_name(offer: &mut Offer, tool: &ToolDefinition, given: Value, marked: bool)
         "list_functions" | "get_function_details" | "execute_bash" => {
             Job::Done(look(offer, &tool.name, &given))
         }
-        "ask" => Job::Ask(given),
+        "ask" => {
+            Job::Ask(json!({"kind": "question", "question": given["question"], "options": given["options"]}))
+        }
+        "handoff" => {
+            Job::Ask(json!({"kind": "handoff", "question": text("request"), "reason": given["reason"]}))
+        }
+        "approve" => Job::Ask(json!({"kind": "approval", "question": text("plan")})),
         "checkpoint" if marked => Job::refused("there is a mark already; rewind to it first".to_owned()),
         "checkpoint" => Job::Turn(Turning::Mark),
         "rewind" if !marked => {
@@ -168,7 +174,7 @@ fn look(offer: &Offer, name: &str, given: &Value) -> Result<String, String> {
 
 /// Tools that only the loop itself can carry out.
 pub(crate) fn by_conversation(name: &str) -> bool {
-    ["ask", "checkpoint", "rewind", "yield"].contains(&name)
+    ["ask", "handoff", "approve", "checkpoint", "rewind", "yield"].contains(&name)
 }
 
 #[cfg(test)]

@@ -13,7 +13,10 @@ pub(crate) fn exceeds(budget: &ResultBudget, text: &str) -> bool {
 /// Head and tail of a text, with a note in the place of what was cut out. Never longer than the budget.
 pub(crate) fn cut(budget: &ResultBudget, text: &str, reference: Option<&str>) -> String {
     let behind = reference.map(|reference| format!(" The whole is {reference}.")).unwrap_or_default();
-    let note = |left_out: usize| format!("\n[{left_out} of {} bytes left out.{behind}]\n", text.len());
+    let (bytes, tokens) = (text.len(), text.len() / BYTES_PER_TOKEN);
+    let note = |left_out: usize| {
+        format!("\n[{left_out} of {bytes} bytes (about {tokens} tokens) left out.{behind}]\n")
+    };
     let room = allowed(budget).saturating_sub(note(text.len()).len());
     let head = room * usize::from(budget.head_percent.min(100)) / 100;
     let head_end = text.floor_char_boundary(head);
@@ -41,7 +44,10 @@ mod tests {
         let text = format!("{}{}{}", "h".repeat(500), "m".repeat(9000), "t".repeat(500));
         let shown = cut(&budget(1000, 10_000, 50), &text, Some("archive://1"));
         assert!(shown.starts_with("hhh") && shown.ends_with("ttt"));
-        assert!(shown.contains(" of 10000 bytes left out. The whole is archive://1.]"), "{shown}");
+        assert!(
+            shown.contains(" of 10000 bytes (about 2500 tokens) left out. The whole is archive://1.]"),
+            "{shown}"
+        );
         assert!(exceeds(&budget(50_000, 100, 50), &text) && !exceeds(&budget(10_000, 2500, 50), &text));
     }
 

@@ -96,9 +96,18 @@ const TOOLS: &[Row] = rows! {
     "rewind", Home::Group("notes"), Exclusive;
     "yield", Home::Group("user"), Exclusive;
     "ask", Home::Group("user"), Exclusive;
+    "handoff", Home::Group("user"), Exclusive;
+    "approve", Home::Group("user"), Exclusive;
     "archive_read", Home::Group("session"), Shared;
     "tasks_update", Home::Group("session"), Exclusive;
     "tasks_list", Home::Group("session"), Shared;
+    "bg_status", Home::Group("background"), Shared;
+    "bg_list", Home::Group("background"), Shared;
+    "bg_watch", Home::Group("background"), Shared;
+    "bg_kill", Home::Group("background"), Exclusive;
+    "get_goal", Home::Group("session"), Shared;
+    "update_goal", Home::Group("session"), Exclusive;
+    "debug", Home::Group("debug"), Exclusive;
     "capabilities", Home::Discovery, Exclusive;
     "tool_search", Home::Discovery, Exclusive;
     "tool_call", Home::Discovery, Exclusive;

@@ -92,8 +92,12 @@ impl<'a> Conversation<'a> {
             self.turn += 1;
             self.plan();
             let turn = self.next_turn().await?;
+            let go_on = self.pipeline.desk.capabilities.goal().turn_over(turn.calls.len(), spent(&turn));
             if turn.calls.is_empty() {
-                return Ok(turn.text);
+                let Some(words) = go_on else { return Ok(turn.text) };
+                self.said.push(Said::Model(turn));
+                self.said.push(Said::User(words));
+                continue;
             }
             self.said.push(Said::Model(turn.clone()));
             let answered = self.carry_out(&turn).await;
@@ -102,6 +106,7 @@ impl<'a> Conversation<'a> {
                 turnings.extend(answered.turning);
                 self.said.push(Said::Result { call, text: answered.text, schemas: answered.schemas });
             }
+            self.said.extend(go_on.map(Said::User));
             say(&AgentEvent::Tally { turn: self.turn, tally: &self.pipeline.tally() });
             for turning in turnings {
                 match turning {
@@ -135,6 +140,8 @@ impl<'a> Conversation<'a> {
         let exists = |resource: &Resource| match resource {
             Resource::TaskList => self.pipeline.desk.has_tasks(),
             Resource::Checkpoint => self.mark.is_some(),
+            Resource::Background => self.pipeline.desk.capabilities.has_background(),
+            Resource::Goal => self.pipeline.desk.capabilities.goal().is_open(),
         };
         Resource::ALL.into_iter().filter(exists).collect()
     }
@@ -256,4 +263,10 @@ impl<'a> Conversation<'a> {
         }
         self.pipeline.wave(self.turn, calls, jobs)
     }
+}
+
+/// Tokens that a turn cost, as far as its provider says.
+fn spent(turn: &Turn) -> u64 {
+    let usage = turn.usage.unwrap_or_default();
+    usage.input_tokens.unwrap_or(0) + usage.output_tokens.unwrap_or(0)
 }

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use bench_core::experiment::{Capabilities, ModelSettings};
 use bench_core::{Discovery, Surface, WireKind};
-use bench_wire::chat::{StreamUsage, write_json, write_stream};
-use bench_wire::{Call, Turn};
+use bench_wire::chat::StreamUsage;
+use bench_wire::reply::{write_json, write_stream};
+use bench_wire::{Api, Call, Turn};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -23,11 +24,19 @@ use crate::start::Start;
 pub(crate) type Answer = (u16, &'static str, Vec<u8>);
 
 pub(crate) fn says(text: &str) -> Answer {
-    let turn = Turn { text: text.into(), finish: Some("stop".into()), ..Turn::default() };
-    (200, "text/event-stream", write_stream(&turn, StreamUsage::Included).concat())
+    says_on(Api::Chat, text)
 }
 
 pub(crate) fn calls(calls: &[(&str, Value)]) -> Answer {
+    calls_on(Api::Chat, calls)
+}
+
+pub(crate) fn says_on(api: Api, text: &str) -> Answer {
+    let turn = Turn { text: text.into(), finish: Some("stop".into()), ..Turn::default() };
+    (200, "text/event-stream", write_stream(api, &turn, StreamUsage::Included).concat())
+}
+
+pub(crate) fn calls_on(api: Api, calls: &[(&str, Value)]) -> Answer {
     let calls = calls.iter().enumerate().map(|(index, (name, arguments))| Call {
         id: format!("call_{index}"),
         name: (*name).into(),
@@ -35,11 +44,23 @@ pub(crate) fn calls(calls: &[(&str, Value)]) -> Answer {
         ..Call::default()
     });
     let turn = Turn { calls: calls.collect(), finish: Some("tool_calls".into()), ..Turn::default() };
-    (200, "application/json", write_json(&turn))
+    (200, "application/json", write_json(api, &turn))
 }
 
-/// Serves the answers in order and returns what the loop said at its end and the bodies that it sent.
-pub(crate) fn hold_against(surface: Surface, answers: Vec<Answer>) -> (Result<String, String>, Vec<Value>) {
+/// What the loop said at its end and the bodies that it sent.
+pub(crate) type Held = (Result<String, String>, Vec<Value>);
+
+/// Serves the answers in order on chat completions, to a model that can do nothing beyond plain calls.
+pub(crate) fn hold_against(surface: Surface, answers: Vec<Answer>) -> Held {
+    hold_on((WireKind::OpenaiChat, Capabilities::default()), surface, answers)
+}
+
+/// Serves the answers in order.
+pub(crate) fn hold_on(
+    (wire, capabilities): (WireKind, Capabilities),
+    surface: Surface,
+    answers: Vec<Answer>,
+) -> Held {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.txt"), "one\ntwo\n").unwrap();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -62,8 +83,8 @@ pub(crate) fn hold_against(surface: Surface, answers: Vec<Answer>) -> (Result<St
         api_key: "token-1".into(),
         model: "m".into(),
         surface,
-        wire: WireKind::OpenaiChat,
-        capabilities: Capabilities::default(),
+        wire,
+        capabilities,
         settings: ModelSettings::default(),
         instruction: "Do it.".into(),
         workspace: folder.path().to_owned(),
@@ -83,7 +104,7 @@ async fn serve(
     loop {
         let (stream, _) = listener.accept().await.unwrap();
         let service = service_fn(|request: Request<Incoming>| async {
-            assert_eq!(request.uri().path(), "/v1/chat/completions");
+            assert!(Api::of_path(request.uri().path()).is_some(), "{}", request.uri());
             assert_eq!(request.headers()["authorization"], "Bearer token-1");
             let body = request.into_body().collect().await.unwrap().to_bytes();
             bodies.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
@@ -212,7 +233,7 @@ fn the_same_answers_give_the_same_requests() {
 }
 
 /// A surface of the catalogue.
-fn of_catalogue(name: &str) -> Surface {
+pub(crate) fn of_catalogue(name: &str) -> Surface {
     let path = format!("{}/../catalog/surfaces/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
@@ -220,45 +241,6 @@ fn of_catalogue(name: &str) -> Surface {
 fn tool_names_of(body: &Value) -> Vec<&str> {
     let tools = body["tools"].as_array().unwrap();
     tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect()
-}
-
-/// The contract of every mechanism on chat completions: what the model calls before `rg` can be used, how it calls it
-/// then, and what changes in the request's tools. None of them can unload, and none touches what stood there before.
-#[test]
-fn the_contract_of_every_mechanism() {
-    let rg = json!({"pattern": "two"});
-    type Row = (&'static str, Vec<(&'static str, Value)>, (&'static str, Value), usize);
-    let table: [Row; 7] = [
-        // mechanism, calls before first use, first use, tools that join the tail
-        ("entries", vec![], ("rg", rg.clone()), 0),
-        ("gateway", vec![("capabilities", json!({"groups": ["search"]}))], ("rg", rg.clone()), 2),
-        ("native", vec![("capabilities", json!({"groups": ["search"]}))], ("rg", rg.clone()), 2),
-        ("search-tail", vec![("tool_search", json!({"query": "rg", "limit": 1}))], ("rg", rg.clone()), 1),
-        (
-            "search-result",
-            vec![("tool_search", json!({"query": "rg", "limit": 1}))],
-            ("tool_call", json!({"name": "rg", "arguments": rg})),
-            0,
-        ),
-        ("devices", vec![], ("write", json!({"path": "dev://rg", "content": rg.to_string()})), 0),
-        ("all", vec![], ("rg", rg.clone()), 0),
-    ];
-    for (mechanism, before, (tool, arguments), grown) in table {
-        let mut script: Vec<Answer> = before.iter().map(|call| calls(std::slice::from_ref(call))).collect();
-        script.push(calls(&[(tool, arguments)]));
-        script.push(says("Found."));
-        let (told, bodies) = hold_against(of_catalogue(mechanism), script);
-        assert_eq!(told.unwrap(), "Found.", "{mechanism}");
-        assert_eq!(bodies.len(), before.len() + 2, "{mechanism}: round trips");
-        let last = bodies.last().unwrap();
-        assert_eq!(results(last).last(), Some(&"a.txt:2:two\n"), "{mechanism}");
-        let (first, last) = (tool_names_of(&bodies[0]), tool_names_of(last));
-        assert_eq!(last[..first.len()], first[..], "{mechanism}: the prefix stays");
-        assert_eq!(last.len() - first.len(), grown, "{mechanism}: the tail grows");
-        let declared = |body: &Value| body["tools"].as_array().unwrap()[..first.len()].to_vec();
-        assert_eq!(declared(bodies.last().unwrap()), declared(&bodies[0]), "{mechanism}: byte for byte");
-        assert_eq!(bodies.last().unwrap()["messages"][0], bodies[0]["messages"][0], "{mechanism}");
-    }
 }
 
 #[test]
@@ -308,6 +290,35 @@ fn tools_follow_the_life_of_what_they_work_on() {
     assert_eq!(tool_names_of(&bodies[1]), ["tasks_add", "read"]);
     assert!(results(&bodies[1])[0].contains("there is nothing yet that tasks_list could work on"));
     assert_eq!(tool_names_of(&bodies[2]), ["tasks_add", "read", "tasks_list"]);
+}
+
+#[test]
+fn a_running_command_brings_its_tools_and_takes_them_along_once_its_end_is_told() {
+    let mut surface = surface(vec![direct("bg_start"), direct("bg_watch"), direct("read")]);
+    surface.lifecycle = bench_core::Lifecycle::Followed;
+    let script = vec![
+        calls(&[("bg_start", json!({"command": "echo up; exit 3", "title": "it"}))]),
+        calls(&[("bg_watch", json!({"id": "bg-1"}))]),
+        says("x"),
+    ];
+    let bodies = hold_against(surface, script).1;
+    assert_eq!(tool_names_of(&bodies[1]), ["bg_start", "read", "bg_watch"]);
+    assert_eq!(tool_names_of(&bodies[2]), ["bg_start", "read"]);
+    assert_eq!(results(&bodies[2])[1], "bg-1 (it): ended with code 3. New output:\nup\n");
+}
+
+#[test]
+fn an_open_goal_sends_the_model_on_until_it_is_closed_or_nothing_more_is_done() {
+    let goal = || calls(&[("create_goal", json!({"objective": "green", "condition": "tests pass"}))]);
+    let of = || surface(vec![direct("create_goal"), direct("update_goal"), direct("read")]);
+    let closed = calls(&[("update_goal", json!({"status": "complete"}))]);
+    let (told, bodies) = hold_against(of(), vec![goal(), says("Not yet."), closed, says("Green.")]);
+    assert_eq!((told.unwrap().as_str(), bodies.len()), ("Green.", 4));
+    let said = bodies[2]["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
+    assert!(said.starts_with("The goal is still open: green. Check its condition (tests pass)"), "{said}");
+    // A goal that is never completed ends all the same.
+    let (told, bodies) = hold_against(of(), vec![goal(), says("a"), says("b"), says("c")]);
+    assert_eq!((told.unwrap().as_str(), bodies.len()), ("c", 4));
 }
 
 #[test]

@@ -8,8 +8,11 @@
 mod answer;
 mod arguments;
 mod budget;
+mod capabilities;
 mod catalogue;
 mod code;
+#[cfg(test)]
+mod contract_tests;
 mod conversation;
 #[cfg(test)]
 mod conversation_tests;
@@ -41,9 +44,12 @@ pub use surface_check::{SurfaceError, check_surface};
 /// Body of the hidden subcommand `agent`: `-- INSTRUCTION` as arguments, everything else from `BENCH_*` variables and
 /// the working directory. Prints the model's final text and exits 0; anything that stops it goes to stderr with exit 1.
 pub fn agent_main(args: impl Iterator<Item = OsString>) -> ExitCode {
+    capabilities::adopt_orphans();
     let told = start::Start::from_process(args)
         .map_err(|error| error.to_string())
         .and_then(|start| conversation::hold(&start).map_err(|error| error.to_string()));
+    // What a tool started and nobody ended, in whatever session: it must not outlive the conversation.
+    capabilities::end_all_below();
     let kept = match &told {
         Ok(text) => {
             tally::say(&tally::AgentEvent::Answer { text });

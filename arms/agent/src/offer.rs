@@ -256,14 +256,9 @@ impl Offer {
         &self.shown
     }
 
-    /// Deferred tools whose definitions travel with the request, flagged, on a wire that defers by itself.
-    pub(crate) fn flagged(&self) -> Vec<&ToolDefinition> {
-        match self.discovery {
-            Found::OnTheWire => self.registry.deferred().map(|(tool, _)| tool.definition.as_ref()).collect(),
-            Found::Never | Found::ByGroup | Found::AtTheTail | Found::ThroughOneTool | Found::OnPaths => {
-                Vec::new()
-            }
-        }
+    /// Deferred tools that a search has shown, in the order in which they were found.
+    pub(crate) fn found(&self) -> &[Arc<ToolDefinition>] {
+        &self.found
     }
 
     /// How deferred tools become callable.

@@ -86,3 +86,19 @@ fn json_variable<T: serde::de::DeserializeOwned>(name: &'static str) -> Result<T
 fn json_text<T: serde::de::DeserializeOwned>(name: &'static str, text: &str) -> Result<T, StartError> {
     serde_json::from_str(text).map_err(|source| StartError::Malformed { name, source })
 }
+
+/// Where the program of this name lies, by the `PATH` of the cell. A name with a slash is looked at as it is.
+pub(crate) fn program_on_path(name: &str) -> Option<String> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let runs = |path: &std::path::Path| {
+        path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&folders).map(|folder| folder.join(name));
+    let found = if name.contains('/') {
+        Some(PathBuf::from(name)).filter(|path| runs(path))
+    } else {
+        places.find(|path| runs(path))
+    };
+    found.map(|path| path.to_string_lossy().into_owned())
+}

@@ -6,7 +6,7 @@
 
 use bench_agent::first_request;
 use bench_core::experiment::ModelSettings;
-use bench_core::{Sha256Hex, Surface};
+use bench_core::{ModelExposure, Sha256Hex, Surface};
 use serde_json::Value;
 
 const SURFACES: [&str; 20] = [
@@ -119,7 +119,7 @@ fn every_way_of_discovery_is_lean_and_showing_all_is_not() {
     let headless = request("headless");
     assert_eq!(headless["tools"].as_array().unwrap().len(), 6);
     assert_eq!(system_text(&headless).lines().count(), 4);
-    assert_eq!(request("all")["tools"].as_array().unwrap().len(), 27);
+    assert_eq!(request("all")["tools"].as_array().unwrap().len(), 31);
 }
 
 #[test]
@@ -162,6 +162,13 @@ fn settings_are_sent_where_they_are_set_and_nowhere_else() {
     );
 }
 
+/// What a surface can show later: the definitions of its deferred tools.
+fn behind(name: &str) -> String {
+    let deferred = surface(name).tools.into_iter().filter(|tool| tool.model == ModelExposure::Deferred);
+    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/catalog");
+    deferred.map(|tool| std::fs::read_to_string(format!("{catalog}/{}.json", tool.name)).unwrap()).collect()
+}
+
 /// A surface's bytes are part of every result made with it: whoever changes them raises its version and this list.
 #[test]
 fn what_each_version_of_a_surface_shows_is_pinned() {
@@ -169,7 +176,7 @@ fn what_each_version_of_a_surface_shows_is_pinned() {
         .into_iter()
         .map(|name| {
             let request = request(name);
-            let shown = format!("{}\n{}", request["tools"], system_text(&request));
+            let shown = format!("{}\n{}{}", request["tools"], system_text(&request), behind(name));
             format!("{name} {} {}", surface(name).version, &Sha256Hex::of(shown).as_str()[..16])
         })
         .collect();
@@ -178,15 +185,15 @@ fn what_each_version_of_a_surface_shows_is_pinned() {
         [
             "bare 1 6a6bb1ceccb8ab55",
             "loaded 1 6a6bb1ceccb8ab55",
-            "gateway 1 83c6ba4d1f1cf073",
-            "entries 1 8fcc476135a61b6d",
-            "explicit 1 6a6bb1ceccb8ab55",
-            "all 1 fb6cb636afc563f8",
+            "gateway 2 0e3a366572499bba",
+            "entries 2 8fcc476135a61b6d",
+            "explicit 2 bd651675321d23cc",
+            "all 2 8a98ccf0fe60be80",
             "headless 1 3475ba7f0de22680",
-            "search-tail 1 8fc370e5a6cbda6a",
-            "search-result 1 bded9aa3e33fee45",
-            "devices 1 8737fe47070b1404",
-            "native 1 9a424e97a5118a69",
+            "search-tail 2 5d7650005aea326b",
+            "search-result 2 cec16380191684de",
+            "devices 2 1a84d1c0012c7698",
+            "native 2 fe3890238a593194",
             "code-mode 1 910f5fc5f8f0d584",
             "code-eval 1 843c948b243bad1d",
             "code-catalog 1 10215b68f5694a4d",

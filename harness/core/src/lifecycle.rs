@@ -1,9 +1,13 @@
 //! What tools work on that comes and goes during a conversation, and the one table from resource to tools. The agent
 //! plans its requests by it, and the harness holds every request of a trace against it.
 
+mod check;
+
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+
+pub use check::{ShownTurn, Violation, ViolationKind, violations};
 
 /// Something that exists for a while: a list, a mark, whatever a tool began and another one works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -13,17 +17,23 @@ pub enum Resource {
     TaskList,
     /// A mark in the conversation.
     Checkpoint,
+    /// A command that runs beside the conversation, until its end has been told.
+    Background,
+    /// An open goal.
+    Goal,
 }
 
 impl Resource {
     /// Every resource.
-    pub const ALL: [Self; 2] = [Self::TaskList, Self::Checkpoint];
+    pub const ALL: [Self; 4] = [Self::TaskList, Self::Checkpoint, Self::Background, Self::Goal];
 
     /// The word used in files and output.
     pub fn word(self) -> &'static str {
         match self {
             Self::TaskList => "task-list",
             Self::Checkpoint => "checkpoint",
+            Self::Background => "background",
+            Self::Goal => "goal",
         }
     }
 
@@ -32,6 +42,8 @@ impl Resource {
         match self {
             Self::TaskList => &["tasks_update", "tasks_list"],
             Self::Checkpoint => &["rewind"],
+            Self::Background => &["bg_status", "bg_list", "bg_watch", "bg_kill"],
+            Self::Goal => &["get_goal", "update_goal"],
         }
     }
 

@@ -43,6 +43,11 @@ const SEARCHES: [&str; 6] =
 /// Names of tools that take code whose functions are declared elsewhere than in their descriptions.
 const CODE: [&str; 1] = ["execute_typescript"];
 
+/// Does a tool of this name find or load other tools?
+pub(crate) fn finds_tools(name: &str) -> bool {
+    SEARCHES.contains(&name)
+}
+
 /// The mechanisms that the tools of an attempt show, each with whether it fired.
 pub fn mechanisms(tools: &[ToolEntry], loads: &[Load]) -> Vec<Mechanism> {
     let named = |wanted: &dyn Fn(&ToolEntry) -> bool| -> Vec<String> {
@@ -50,7 +55,7 @@ pub fn mechanisms(tools: &[ToolEntry], loads: &[Load]) -> Vec<Mechanism> {
     };
     let called = |names: &[String]| tools.iter().any(|tool| tool.calls > 0 && names.contains(&tool.name));
     let deferred = named(&|tool| tool.exposure == "deferred" || tool.exposure == "found");
-    let searches = named(&|tool| SEARCHES.contains(&tool.name.as_str()) || tool.kind.contains("tool_search"));
+    let searches = named(&|tool| finds_tools(&tool.name) || tool.kind.contains("tool_search"));
     let holders = named(&|tool| {
         let holds = |nested: &ToolEntry| {
             nested.r#where == "description" && nested.namespace.as_ref() == Some(&tool.name)

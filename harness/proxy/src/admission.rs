@@ -20,6 +20,10 @@ use crate::weighing::{Load, Weight, weight};
 
 /// End of the path at which our own agent asks the user.
 const HUMAN_PATH: &str = "/human";
+/// Said to a step that is handed over and of which the task says nothing.
+const NOT_TAKEN_OVER: &str = "I cannot do that now. Do what can be done without it.";
+/// Said to a plan of which the task says nothing.
+const APPROVED: &str = "Go on.";
 /// Said to a question for which the task has no answer.
 const NO_ANSWER: &str = "I have nothing to add. Take the reading that fits the files best.";
 
@@ -261,13 +265,18 @@ fn answered_by_the_user(shared: &Shared, arrival: &Arrival) -> Turned {
     let question =
         said.get("question").and_then(serde_json::Value::as_str).unwrap_or_default().to_lowercase();
     let fitting = shared.spec.asks.iter().find(|ask| question.contains(&ask.when.to_lowercase()));
-    let (rule, answer) = match fitting {
-        Some(ask) => ("question to the user, answered by the task's script", ask.answer.as_str()),
-        None => ("question to the user; the task's script has no answer", NO_ANSWER),
+    let (what, usual) = match said.get("kind").and_then(serde_json::Value::as_str) {
+        Some("handoff") => ("step handed over to the user", NOT_TAKEN_OVER),
+        Some("approval") => ("plan put before the user", APPROVED),
+        Some(_) | None => ("question to the user", NO_ANSWER),
+    };
+    let (how, answer) = match fitting {
+        Some(ask) => ("answered by the task's script", ask.answer.as_str()),
+        None => ("the task's script has no answer", usual),
     };
     Turned {
         class: RequestClass::Human,
-        rule: rule.to_owned(),
+        rule: format!("{what}; {how}"),
         status: StatusCode::OK,
         content_type: "application/json",
         body: serde_json::json!({"answer": answer}).to_string().into(),

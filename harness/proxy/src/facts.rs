@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bench_core::Sha256Hex;
 use bench_core::ledger::FirstRequest;
-use bench_wire::{ModelRequest, RequestTool};
+use bench_wire::{Exposure, ModelRequest, RequestTool};
 
 use crate::admission::Read;
 use crate::classify::{RequestClass, ToolsSeen};
@@ -100,7 +100,7 @@ impl State {
         });
         let known = Known {
             model: chat.model.clone(),
-            offer: self.offer_of(chat),
+            offer: self.offer_of(shared, request, chat),
             new_tools,
             first,
             results: self.new_results(shared, request, chat),
@@ -110,15 +110,17 @@ impl State {
     }
 
     /// The offer of this request: the one of the request before where nothing changed.
-    fn offer_of(&mut self, chat: &Arc<ModelRequest>) -> Arc<Offer> {
+    fn offer_of(&mut self, shared: &Shared, request: u32, chat: &Arc<ModelRequest>) -> Arc<Offer> {
         if let Some((_, offer)) = self.offer.as_ref().filter(|(before, _)| before.entries == chat.entries) {
             return Arc::clone(offer);
         }
         let offer = Arc::new(Offer {
             names: chat.tools.iter().map(RequestTool::full_name).collect(),
+            direct: chat.tools.iter().filter(|tool| is_direct(tool)).map(|tool| tool.name.clone()).collect(),
             callable: saturating_u32(chat.tools.len()),
             sha256: Sha256Hex::of(chat.tools_json()),
         });
+        self.trace(shared.now_ms(), &TraceEvent::Offer { request, tools: &offer.names });
         self.offer = Some((Arc::clone(chat), Arc::clone(&offer)));
         offer
     }
@@ -161,5 +163,13 @@ impl State {
             new.push(ToolResult { tool, refused });
         }
         new
+    }
+}
+
+/// Can it be called by this request alone?
+fn is_direct(tool: &RequestTool) -> bool {
+    match tool.exposure {
+        Exposure::Direct => true,
+        Exposure::Deferred | Exposure::Found => false,
     }
 }

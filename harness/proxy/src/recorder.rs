@@ -11,7 +11,7 @@ use bench_core::{AskAnswer, Clock, Ending, Limits, Sha256Hex, UpstreamEvidence, 
 use bench_record::RequestStoreError;
 use tokio::task::JoinHandle;
 
-use crate::ledger::{LedgerContext, compile, late_classes, models};
+use crate::ledger::{LedgerContext, compile, late_classes, models, shown};
 use crate::recording::Recording;
 use crate::server::serve;
 use crate::shared::{Kept, Shared};
@@ -182,6 +182,7 @@ fn recording(shared: &Shared, mut kept: Kept) -> Result<Recording, RecorderError
         first_request: ledger.first_request,
         tools: ledger.tools,
         turns: ledger.turns,
+        shown: shown(&kept.exchanges),
         requests_by_class: ledger.requests_by_class,
         loads: ledger.loads,
         tokens: ledger.tokens,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bench_core::ledger::{FirstRequest, Load, OracleEvidence, TokenBasis, ToolEntry, TurnEntry, Usage};
+use bench_core::lifecycle::ShownTurn;
 use bench_core::{Ending, Sha256Hex, UpstreamEvidence};
 use bench_record::RequestClassTotals;
 
@@ -17,6 +18,8 @@ pub struct Recording {
     pub tools: Vec<ToolEntry>,
     /// Turn by turn.
     pub turns: Vec<TurnEntry>,
+    /// What each request of the agent's own loop showed, those that were never answered too.
+    pub shown: Vec<ShownTurn>,
     /// Requests by class (`agent_turn`, `title`, …).
     pub requests_by_class: BTreeMap<String, RequestClassTotals>,
     /// Tools that appeared after the first request.

@@ -31,6 +31,8 @@ pub(crate) enum TraceEvent<'a> {
         sha256: Sha256Hex,
         refused: Option<bool>,
     },
+    /// A request offers other tools than the one before it.
+    Offer { request: u32, tools: &'a [String] },
     /// New tools were offered after the first request.
     Load { request: u32, group: Option<&'a str>, tools: &'a [String] },
     /// A try of the recorder failed and was made again.

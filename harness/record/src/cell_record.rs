@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bench_core::experiment::Profile;
 use bench_core::ledger::{FirstRequest, Load, OracleEvidence, TokenBasis, ToolEntry, TurnEntry, Usage};
+use bench_core::lifecycle::Violation;
 use bench_core::{
     ArmId, Cell, Ending, EndingKind, IsolationEvidence, Metric, Sha256Hex, TaskId, Track, UpstreamEvidence,
 };
@@ -95,6 +96,10 @@ pub struct CellRecord {
     pub requests_by_class: BTreeMap<String, RequestClassTotals>,
     /// Groups loaded.
     pub loads: Vec<Load>,
+    /// Where requests differ from what surface, loads and the lifecycle table ask for; null = nothing is known to hold them
+    /// against.
+    #[serde(default)]
+    pub lifecycle: Option<Vec<Violation>>,
     /// The walls.
     pub isolation: IsolationEvidence,
     /// The upstream.
@@ -307,13 +312,22 @@ impl CellRecord {
         self.loads.iter().filter(|load| load.turn < 2 || !called(load.turn - 1)).count()
     }
 
-    /// Tools called before they were offered, and changes of the surface that no load explains.
+    /// Tools called before they were offered, and tools that stand in a request or are missing in one against surface,
+    /// loads and the lifecycle table; where nothing is known to hold requests against, changes that no load explains.
     fn lifecycle_violations(&self) -> Option<u64> {
-        let changes = self.metrics.surface_changes?;
-        let turns: std::collections::BTreeSet<u32> = self.loads.iter().map(|load| load.turn).collect();
         let early =
             self.tools.iter().filter(|t| t.first_called_turn.is_some_and(|c| c < t.first_offered_turn));
-        Some(changes.saturating_sub(turns.len() as u64) + early.count() as u64)
+        let unexplained = match &self.lifecycle {
+            Some(violations) => violations.len() as u64,
+            None => self.unexplained_changes()?,
+        };
+        Some(unexplained + early.count() as u64)
+    }
+
+    fn unexplained_changes(&self) -> Option<u64> {
+        let changes = self.metrics.surface_changes?;
+        let turns: std::collections::BTreeSet<u32> = self.loads.iter().map(|load| load.turn).collect();
+        Some(changes.saturating_sub(turns.len() as u64))
     }
 
     /// Did the cell pass, by verdict and disposition together? `None` = there is no outcome.

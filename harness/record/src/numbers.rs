@@ -11,6 +11,7 @@ use std::path::Path;
 
 use bench_core::experiment::Profile;
 use bench_core::ledger::{FirstRequest, Load, TokenBasis, ToolEntry, TurnEntry, Usage};
+use bench_core::lifecycle::Violation;
 use bench_core::{
     ArmId, Ending, IsolationEvidence, IsolationLevel, Metric, Sha256Hex, TaskId, Track, UpstreamEvidence,
 };
@@ -105,6 +106,8 @@ struct Line<'a> {
     #[serde(borrow)]
     turns_series: &'a RawValue,
     loads: Vec<Load>,
+    #[serde(default)]
+    lifecycle: Option<Vec<Violation>>,
     isolation: Walls,
     upstream: Answerer,
     transcript_sha256: Sha256Hex,
@@ -200,6 +203,7 @@ impl Line<'_> {
             turns_series,
             requests_by_class: BTreeMap::new(),
             loads: self.loads,
+            lifecycle: self.lifecycle,
             isolation: self.isolation.evidence(),
             upstream: self.upstream.evidence(),
             oracle: None,

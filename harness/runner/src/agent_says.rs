@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use bench_core::ledger::OracleEvidence;
-use bench_core::{Lexicon, ModelExposure, Surface};
+use bench_core::{Lexicon, ModelExposure, Resources, Surface};
 use bench_record::CellRecord;
 use serde::Deserialize;
 
@@ -33,33 +33,63 @@ struct Tally {
     repeated_guidance_bytes: Option<u64>,
 }
 
-/// Adds the agent's last count to the record. Without one the numbers stay unknown.
-pub(crate) fn add(record: &mut CellRecord, stdout: &Path) {
-    let Some(tally) = std::fs::read_to_string(stdout).ok().and_then(|text| last_tally(&text)) else { return };
-    let metrics = &mut record.metrics;
-    metrics.discovery_calls = Some(tally.discovery_calls);
-    metrics.nested_tool_calls = tally.nested_calls;
-    metrics.concurrent_calls = Some(tally.concurrent_calls);
-    metrics.repeated_calls = Some(tally.repeated_calls);
-    metrics.results_cut = Some(tally.results_cut);
-    metrics.archive_reads = Some(tally.archive_reads);
-    metrics.bytes_kept_out = Some(tally.bytes_kept_out);
-    metrics.concurrent_nested_calls = tally.concurrent_nested_calls;
-    metrics.scripts = tally.scripts;
-    metrics.script_errors = tally.script_errors;
-    metrics.script_retries = tally.script_retries;
-    metrics.script_timeouts = tally.script_timeouts;
-    metrics.repeated_guidance_bytes = tally.repeated_guidance_bytes;
+/// What the agent said.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Said {
+    tally: Option<Tally>,
+    /// What existed for tools to work on before each of its requests.
+    pub(crate) resources: Vec<Resources>,
 }
 
-fn last_tally(text: &str) -> Option<Tally> {
-    #[derive(Deserialize)]
-    struct Line {
-        event: String,
-        tally: Option<Tally>,
+#[derive(Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Line {
+    Plan {
+        resources: Resources,
+    },
+    Tally {
+        tally: Tally,
+    },
+    #[serde(other)]
+    Other,
+}
+
+impl Said {
+    /// From the attempt's standard output; what nobody can read was not said.
+    pub(crate) fn read(stdout: &Path) -> Self {
+        std::fs::read_to_string(stdout).map_or_else(|_| Self::default(), |text| Self::of(&text))
     }
-    let lines = text.lines().rev().filter_map(|line| serde_json::from_str::<Line>(line).ok());
-    lines.filter(|line| line.event == "tally").find_map(|line| line.tally)
+
+    fn of(text: &str) -> Self {
+        let mut said = Self::default();
+        for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
+            match line {
+                Line::Plan { resources } => said.resources.push(resources),
+                Line::Tally { tally } => said.tally = Some(tally),
+                Line::Other => {}
+            }
+        }
+        said
+    }
+
+    /// Adds the agent's last count to the record. Without one the numbers stay unknown.
+    pub(crate) fn add(&self, record: &mut CellRecord) {
+        let Some(tally) = &self.tally else { return };
+        let metrics = &mut record.metrics;
+        metrics.discovery_calls = Some(tally.discovery_calls);
+        metrics.nested_tool_calls = tally.nested_calls;
+        metrics.concurrent_calls = Some(tally.concurrent_calls);
+        metrics.repeated_calls = Some(tally.repeated_calls);
+        metrics.results_cut = Some(tally.results_cut);
+        metrics.archive_reads = Some(tally.archive_reads);
+        metrics.bytes_kept_out = Some(tally.bytes_kept_out);
+        metrics.concurrent_nested_calls = tally.concurrent_nested_calls;
+        metrics.scripts = tally.scripts;
+        metrics.script_errors = tally.script_errors;
+        metrics.script_retries = tally.script_retries;
+        metrics.script_timeouts = tally.script_timeouts;
+        metrics.repeated_guidance_bytes = tally.repeated_guidance_bytes;
+    }
 }
 
 /// Actions that were played through a substitute although a deferred tool of the surface plays them.
@@ -86,7 +116,14 @@ mod tests {
             )
         };
         let text = format!("noise\n{}\n{}\n{{\"event\":\"answer\",\"text\":\"x\"}}\n", line(1), line(2));
-        assert_eq!(last_tally(&text).unwrap().discovery_calls, 2);
-        assert_eq!(last_tally("Done.\n"), None);
+        assert_eq!(Said::of(&text).tally.unwrap().discovery_calls, 2);
+        assert_eq!(Said::of("Done.\n"), Said::default());
+    }
+
+    #[test]
+    fn what_existed_before_each_request_is_kept_in_order() {
+        let text = "{\"event\":\"plan\",\"turn\":1,\"resources\":[]}\n{\"event\":\"plan\",\"turn\":2,\"resources\":[\"task-list\"]}\n";
+        let said = Said::of(text).resources;
+        assert_eq!(said, [Resources::default(), Resources::from_iter([bench_core::Resource::TaskList])]);
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use bench_core::ledger::{FirstRequest, TokenBasis, Usage};
+use bench_core::lifecycle::violations;
 use bench_core::{Ending, EndingKind, Metric, Sha256Hex, UpstreamEvidence};
 use bench_isolation::{CellExit, LeftOut, evidence_of_no_cell};
 use bench_proxy::Recording;
@@ -71,14 +72,18 @@ pub(crate) fn record_of(stage: &Stage<'_>, findings: Findings) -> CellRecord {
         record.metrics.outside_accesses = exit.isolation.outside_accesses();
         record.isolation = exit.isolation;
     }
-    if let Some(recording) = findings.recording {
+    let mut shown = None;
+    if let Some(mut recording) = findings.recording {
+        shown = Some(std::mem::take(&mut recording.shown));
         take_recording(&mut record, recording);
     }
     if let Some(line) = stage.arm.resolved.nested_call() {
         record.metrics.nested_tool_calls = nested_calls::count(&stage.dir.join("stdout"), line);
     }
     if let Some(surface) = &stage.arm.resolved.surface {
-        agent_says::add(&mut record, &stage.dir.join("stdout"));
+        let said = agent_says::Said::read(&stage.dir.join("stdout"));
+        said.add(&mut record);
+        record.lifecycle = shown.and_then(|shown| violations(surface, &shown, &said.resources));
         let lexicon = &stage.arm.resolved.lexicon;
         record.metrics.never_discovered =
             record.oracle.as_ref().map(|o| agent_says::missed(o, surface, lexicon));
@@ -254,6 +259,7 @@ fn blank_record(plan: &RunPlan, harness: &Harness, ticket: &Ticket) -> CellRecor
         turns_series: Vec::new(),
         requests_by_class: BTreeMap::new(),
         loads: Vec::new(),
+        lifecycle: None,
         isolation: evidence_of_no_cell("the cell never started"),
         upstream: UpstreamEvidence {
             kind: plan.experiment.upstream.word().to_owned(),

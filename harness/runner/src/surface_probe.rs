@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bench_core::ledger::{FirstRequest, ToolEntry};
 use bench_core::{Action, ArmId, Cell, Plan, Step, Task};
+use bench_proxy::RequestLimits;
 
 use crate::StopWish;
 use crate::attempt::{AttemptError, Harness, Ticket};
@@ -45,7 +46,8 @@ pub async fn probe_surface(
         reference: &reference,
         arm: &plan.arms[arm],
         dir,
-        only: None,
+        // What an agent leaves that only said "Done." is nothing to verify.
+        only: Some(RequestLimits::from(&plan.experiment.limits)),
     };
     let record = stage.play(&StopWish::default()).await?;
     let others = others(&harness.run_dir.root().join(&record.dir));

@@ -173,6 +173,7 @@ pub(crate) fn cell(task: &str, repeat: u32, arm: &str, position: u32) -> CellRec
         turns_series: (1..=4).map(turn).collect(),
         requests_by_class: BTreeMap::new(),
         loads: Vec::new(),
+        lifecycle: None,
         isolation: IsolationEvidence {
             level: IsolationLevel::L1,
             requested: Vec::new(),

@@ -1,11 +1,11 @@
-//! A Messages request: where the wire defers, deferred tools travel flagged in `tools` and a search's result points at
-//! those that it found.
+//! A Messages request: where the wire defers, a search's result points at what it found, whose definitions travel flagged
+//! at the end of `tools` from then on. What nobody has found is not sent: the one real agent seen on this wire does the same.
 
 use serde_json::{Map, Value, json};
 
 use super::{Asked, Said, Shown};
 use crate::catalogue::ToolDefinition;
-use crate::offer::Offer;
+use crate::offer::{Found, Offer};
 
 /// Sent where no cap is set: this API demands one.
 const OUTPUT_TOKENS: u32 = 32_000;
@@ -37,7 +37,8 @@ pub(super) fn body(asked: &Asked<'_>, shown: &Shown<'_>) -> Vec<u8> {
 
 fn tools(offer: &Offer) -> Value {
     let shown = offer.tools().iter().map(|tool| declared(tool));
-    let flagged = offer.flagged().into_iter().map(|tool| {
+    let found: &[_] = if offer.discovery() == Found::OnTheWire { offer.found() } else { &[] };
+    let flagged = found.iter().map(|tool| {
         let mut value = declared(tool);
         value["defer_loading"] = json!(true);
         value

@@ -1,11 +1,16 @@
 //! A Responses request: `tools` never change where the wire defers; what a search finds stands in an input item.
 
-use bench_wire::CallForm;
+use std::sync::Arc;
+
+use bench_wire::{Call, CallForm};
 use serde_json::{Map, Value, json};
 
 use super::{Asked, Said, Shown};
-use crate::catalogue::{SEARCH, ToolDefinition, home_group};
+use crate::catalogue::{SEARCH, ToolDefinition, group_purpose, home_group};
 use crate::offer::{Found, Offer};
+
+/// Namespace of a found tool that is in no group.
+const ELSEWHERE: &str = "tools";
 
 pub(super) fn body(asked: &Asked<'_>, shown: &Shown<'_>) -> Vec<u8> {
     let mut body = Map::new();
@@ -14,7 +19,7 @@ pub(super) fn body(asked: &Asked<'_>, shown: &Shown<'_>) -> Vec<u8> {
     };
     set("model", json!(asked.model));
     set("instructions", json!(shown.system));
-    set("input", shown.said.iter().flat_map(|said| items(said, shown)).collect());
+    set("input", shown.said.iter().flat_map(|said| items(asked, said, shown)).collect());
     if let Some(offer) = shown.offer {
         set("tools", tools(asked, offer));
         if let Some(parallel) = asked.capabilities.parallel_tool_calls {
@@ -58,7 +63,7 @@ fn function(tool: &ToolDefinition) -> Value {
     json!({"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.parameters})
 }
 
-fn items(said: &Said, shown: &Shown<'_>) -> Vec<Value> {
+fn items(asked: &Asked<'_>, said: &Said, shown: &Shown<'_>) -> Vec<Value> {
     let on_the_wire = shown.offer.is_none_or(|offer| offer.discovery() == Found::OnTheWire);
     match said {
         Said::User(text) => vec![message("user", "input_text", text)],
@@ -73,14 +78,15 @@ fn items(said: &Said, shown: &Shown<'_>) -> Vec<Value> {
                     "name": SEARCH,
                     "arguments": serde_json::from_str::<Value>(&call.arguments).unwrap_or_default(),
                 }),
-                CallForm::Function => json!({
-                    "type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments,
-                }),
+                CallForm::Function => function_call(call),
             });
             text.into_iter().chain(calls).collect()
         }
         Said::Result { call, schemas, .. } if on_the_wire && is_search(&call.name) => {
-            let found: Vec<Value> = schemas.iter().map(|tool| found(tool)).collect();
+            let found = match asked.capabilities.supports_namespaces {
+                true => in_namespaces(schemas),
+                false => schemas.iter().map(|tool| found(tool)).collect(),
+            };
             vec![json!({
                 "type": "tool_search_output", "call_id": call.id, "status": "completed", "execution": "client",
                 "tools": found,
@@ -104,9 +110,31 @@ fn is_search(name: &str) -> bool {
 fn found(tool: &ToolDefinition) -> Value {
     let mut value = function(tool);
     value["defer_loading"] = json!(true);
-    // A group is no namespace here: a namespace would change the names by which tools are called.
-    debug_assert!(home_group(&tool.name).is_some());
     value
+}
+
+/// What a search found, below the names of its groups, for a model that takes them apart again when it calls.
+fn in_namespaces(tools: &[Arc<ToolDefinition>]) -> Vec<Value> {
+    let mut namespaces: Vec<(&str, Vec<Value>)> = Vec::new();
+    for tool in tools {
+        let group = home_group(&tool.name).unwrap_or(ELSEWHERE);
+        match namespaces.iter_mut().find(|(name, _)| *name == group) {
+            Some((_, tools)) => tools.push(found(tool)),
+            None => namespaces.push((group, vec![found(tool)])),
+        }
+    }
+    let namespace = |(name, tools): (&str, Vec<Value>)| json!({"type": "namespace", "name": name, "description": group_purpose(name), "tools": tools});
+    namespaces.into_iter().map(namespace).collect()
+}
+
+fn function_call(call: &Call) -> Value {
+    let mut item = json!({
+        "type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments,
+    });
+    if let Some(namespace) = &call.namespace {
+        item["namespace"] = json!(namespace);
+    }
+    item
 }
 
 fn message(role: &str, kind: &str, text: &str) -> Value {

@@ -23,6 +23,7 @@ use bench_code::Stop;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::capabilities::{self, Capabilities};
 use crate::servers;
 
 /// What tools keep from one call to the next.
@@ -38,17 +39,22 @@ pub(crate) struct Kept {
 pub(crate) struct Desk {
     workspace: PathBuf,
     kept: Mutex<Kept>,
+    pub(crate) capabilities: Capabilities,
 }
 
 /// Can a tool of this name be carried out by this build?
 pub(crate) fn is_built(name: &str) -> bool {
-    const NOT_BUILT: [&str; 4] = ["subagent_spawn", "workflow", "bg_start", "create_goal"];
+    const NOT_BUILT: [&str; 2] = ["subagent_spawn", "workflow"];
     !NOT_BUILT.contains(&name)
 }
 
 impl Desk {
     pub(crate) fn in_workspace(workspace: &Path) -> Self {
-        Self { workspace: workspace.to_owned(), kept: Mutex::default() }
+        Self {
+            workspace: workspace.to_owned(),
+            kept: Mutex::default(),
+            capabilities: Capabilities::in_folder(workspace),
+        }
     }
 
     /// What is kept. A call that panicked must not take the lists of the others with it.
@@ -90,6 +96,7 @@ impl Desk {
             "tasks_add" => Ok(lists::add(&mut self.kept().tasks, taken(given)?)),
             "tasks_update" => lists::update(&mut self.kept().tasks, &taken(given)?),
             "tasks_list" => Ok(lists::shown(&self.kept().tasks)),
+            own if capabilities::TOOLS.contains(&own) => self.capabilities.run(own, given),
             other if servers::of_tool(other).is_some() => {
                 Ok(servers::answer(other, &given)["content"][0]["text"]
                     .as_str()

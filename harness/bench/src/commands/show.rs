@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use bench_core::lifecycle::ViolationKind;
 use bench_proxy::Decoding;
 use bench_record::{CellRecord, RequestIndex, RunDir, read_journal};
 
@@ -208,6 +209,14 @@ fn surface_use(record: &CellRecord) -> String {
     for mechanism in bench_core::mechanism::mechanisms(&record.tools, &record.loads) {
         let fired = if mechanism.fired { "used" } else { "never used" };
         let _ = writeln!(text, "  {} ({}): {fired}", mechanism.kind.word(), mechanism.tools.join(", "));
+    }
+    for violation in record.lifecycle.iter().flatten() {
+        let kind = match violation.kind {
+            ViolationKind::Surplus => "must not show",
+            ViolationKind::Missing => "does not show",
+        };
+        let _ =
+            writeln!(text, "  request {} {kind} {}: {}", violation.request, violation.tool, violation.why);
     }
     let broken = |turn: &bench_core::ledger::TurnEntry| {
         let part = turn.context.as_ref()?.prefix_broken_in.as_ref()?;

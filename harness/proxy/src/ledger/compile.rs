@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bench_core::Sha256Hex;
 use bench_core::ledger::{FirstRequest, Load, TokenBasis, TokenizerIdentity, ToolEntry, TurnEntry, Usage};
+use bench_core::lifecycle::ShownTurn;
 use bench_record::RequestClassTotals;
 
 use super::walk::{Basis, Walk};
@@ -190,6 +191,20 @@ fn transcript(exchanges: &[Exchange]) -> Sha256Hex {
         parts.extend(said.map(|digest| ("answer", digest.as_str())));
     }
     Sha256Hex::of_parts(parts.iter().map(|(name, text)| (*name, text.as_bytes())))
+}
+
+/// What each request of the agent's own loop showed, and what was called in answer.
+pub(crate) fn shown(exchanges: &[Exchange]) -> Vec<ShownTurn> {
+    let turns = exchanges.iter().filter(|exchange| exchange.class == RequestClass::AgentTurn);
+    let called = |exchange: &Exchange| -> Vec<String> {
+        let turn = exchange.answer.as_ref().and_then(|answer| answer.turn.as_ref());
+        turn.map(|turn| turn.calls.clone()).unwrap_or_default()
+    };
+    let shown = |exchange: &Exchange| {
+        let tools = exchange.chat.as_ref()?.offer.direct.clone();
+        Some(ShownTurn { request: exchange.request, tools, calls: called(exchange) })
+    };
+    turns.filter_map(shown).collect()
 }
 
 /// Model ids in order of first appearance.

@@ -14,7 +14,7 @@ use bench_tokens::Counter;
 use bench_wire::{Api, Call, Turn, WireUsage};
 
 pub(crate) use catalogue::tool_sizes;
-pub(crate) use compile::{LedgerContext, compile, late_classes, models};
+pub(crate) use compile::{LedgerContext, compile, late_classes, models, shown};
 pub(crate) use measure::{ToolSize, first_request, saturating_u32, semantic_sha256};
 pub(crate) use prefix::{Prefix, Sent};
 
@@ -59,6 +59,8 @@ pub(crate) struct ChatFacts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(crate) names: Vec<String>,
+    /// Plain names of those that can be called by this request alone.
+    pub(crate) direct: Vec<String>,
     pub(crate) callable: u32,
     pub(crate) sha256: Sha256Hex,
 }

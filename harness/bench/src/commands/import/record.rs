@@ -108,6 +108,7 @@ pub(super) fn cell_record(cell: &Imported, lock: &Value) -> Result<CellRecord, F
         turns_series: Vec::new(),
         requests_by_class: BTreeMap::new(),
         loads: Vec::new(),
+        lifecycle: None,
         isolation: no_walls(),
         upstream: UpstreamEvidence { kind: "imported".into(), ..UpstreamEvidence::default() },
         oracle: None,

@@ -29,7 +29,12 @@ fn size(name: &str) -> ToolSize {
 /// An agent turn that offers `tools`, of which `new` for the first time, and is answered by calls of `calls`.
 fn turn(request: u32, tools: &[&str], new: &[&str], calls: &[&str]) -> Exchange {
     let names: Vec<String> = tools.iter().map(|&name| name.to_owned()).collect();
-    let offer = Offer { callable: saturate(tools.len()), sha256: Sha256Hex::of(names.join(",")), names };
+    let offer = Offer {
+        callable: saturate(tools.len()),
+        sha256: Sha256Hex::of(names.join(",")),
+        direct: names.clone(),
+        names,
+    };
     let call = |name: &&str| Call {
         id: String::new(),
         name: (*name).to_owned(),
