@@ -87,6 +87,13 @@ const TOOLS: &[Row] = rows! {
     "archive_read", Home::Group("session"), Shared;
     "tasks_update", Home::Group("session"), Exclusive;
     "tasks_list", Home::Group("session"), Shared;
+    "subagent_wait", Home::Group("delegate"), Shared;
+    "subagent_send", Home::Group("delegate"), Exclusive;
+    "subagent_check", Home::Group("delegate"), Shared;
+    "subagent_cancel", Home::Group("delegate"), Exclusive;
+    "subagent_list", Home::Group("delegate"), Shared;
+    "workflow_status", Home::Group("workflow"), Shared;
+    "workflow_stop", Home::Group("workflow"), Exclusive;
     "bg_status", Home::Group("background"), Shared;
     "bg_list", Home::Group("background"), Shared;
     "bg_watch", Home::Group("background"), Shared;

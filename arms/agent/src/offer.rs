@@ -151,7 +151,7 @@ impl Offer {
             owner: owner(&entry.name),
             group: home,
             exposure: entry.model,
-            needs: Resource::needed_by(&entry.name).filter(|_| self.followed),
+            needs: Resource::awaited_by(entry).filter(|_| self.followed),
         });
         match registered {
             Ok(()) => Ok(()),

@@ -45,6 +45,8 @@ pub(crate) struct Answered {
 #[derive(Debug)]
 pub(crate) struct Pipeline<'a> {
     pub(crate) desk: Desk<'a>,
+    /// Whose calls these are; none = the main agent's.
+    agent: Option<String>,
     budget: Option<&'a ResultBudget>,
     tally: Mutex<Tally>,
     /// Calls that tools make wait here for one another as the calls of a turn do in their waves.
@@ -53,7 +55,12 @@ pub(crate) struct Pipeline<'a> {
 
 impl<'a> Pipeline<'a> {
     pub(crate) fn new(desk: Desk<'a>, budget: Option<&'a ResultBudget>) -> Self {
-        Self { desk, budget, tally: Mutex::default(), gate: RwLock::default() }
+        Self { desk, agent: None, budget, tally: Mutex::default(), gate: RwLock::default() }
+    }
+
+    /// The same for the calls of a second agent.
+    pub(crate) fn of_agent(self, agent: Option<&str>) -> Self {
+        Self { agent: agent.map(str::to_owned), ..self }
     }
 
     /// The counts. A call that panicked must not take those of the others with it.
@@ -121,7 +128,9 @@ impl<'a> Pipeline<'a> {
         }
         let text = std::mem::take(&mut answered.text);
         let reference = budget.archive.then(|| self.desk.kept().archive.keep(text.clone()));
-        say(&AgentEvent::Original { turn, tool: &call.name, reference: reference.as_deref(), text: &text });
+        let event =
+            AgentEvent::Original { turn, tool: &call.name, reference: reference.as_deref(), text: &text };
+        say(self.agent.as_deref(), &event);
         answered.text = budget::cut(budget, &text, reference.as_deref());
         let mut tally = self.tally();
         tally.results_cut += 1;

@@ -58,6 +58,15 @@ pub enum Metric {
     BytesKeptOut,
     /// Times a person had to answer, hand over or approve.
     HumanSteps,
+    /// From the main agent's first request to the end of its last answer. What runs beside it counts only where it is
+    /// waited for.
+    CriticalPathMs,
+    /// Milliseconds for which second agents and background commands ran, added up.
+    BesideMs,
+    /// Tokens of the main agent's own requests, in and out.
+    MainTokens,
+    /// Tokens of the requests of second agents, in and out.
+    ChildTokens,
     /// Exec to exit of the agent.
     WallMs,
     /// Cost by the experiment's price card.
@@ -97,7 +106,7 @@ pub struct MetricNature {
 
 impl Metric {
     /// Every metric, in the order of reports.
-    pub const ALL: [Metric; 32] = [
+    pub const ALL: [Metric; 36] = [
         Metric::PassRate,
         Metric::FirstRequestTokens,
         Metric::InputTokens,
@@ -124,6 +133,10 @@ impl Metric {
         Metric::ArchiveReadsPerResult,
         Metric::BytesKeptOut,
         Metric::HumanSteps,
+        Metric::CriticalPathMs,
+        Metric::BesideMs,
+        Metric::MainTokens,
+        Metric::ChildTokens,
         Metric::WallMs,
         Metric::CostUsd,
         Metric::DiscoveryRate,
@@ -161,6 +174,10 @@ impl Metric {
             Self::ArchiveReadsPerResult => "archive_reads_per_result",
             Self::BytesKeptOut => "bytes_kept_out",
             Self::HumanSteps => "human_steps",
+            Self::CriticalPathMs => "critical_path_ms",
+            Self::BesideMs => "beside_ms",
+            Self::MainTokens => "main_tokens",
+            Self::ChildTokens => "child_tokens",
             Self::WallMs => "wall_ms",
             Self::CostUsd => "cost_usd",
             Self::DiscoveryRate => "discovery_rate",
@@ -189,6 +206,8 @@ impl Metric {
             | Self::CachedInputTokens
             | Self::OutputTokens
             | Self::ReasoningTokens
+            | Self::MainTokens
+            | Self::ChildTokens
             | Self::TotalTokens => ("tokens", Direction::Lower, false, true),
             Self::Requests
             | Self::Turns
@@ -212,7 +231,9 @@ impl Metric {
             Self::CallsPerTurn | Self::ConcurrentShare => ("ratio", Direction::Higher, false, false),
             Self::ArchiveReadsPerResult => ("ratio", Direction::Lower, false, false),
             Self::BytesKeptOut => ("bytes", Direction::Higher, false, false),
-            Self::WallMs => ("ms", Direction::Lower, false, true),
+            Self::WallMs | Self::CriticalPathMs => ("ms", Direction::Lower, false, true),
+            // More of it is neither better nor worse by itself; as a cost it is work that somebody pays for.
+            Self::BesideMs => ("ms", Direction::Lower, false, true),
             Self::CostUsd => ("usd", Direction::Lower, false, true),
         };
         MetricNature { unit, direction, deterministic, censorable }

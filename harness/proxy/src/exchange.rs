@@ -16,6 +16,7 @@ use crate::classify::RequestClass;
 use crate::coding::{CodingError, Decoding};
 use crate::headers;
 use crate::ledger::ChatFacts;
+use crate::marks::marked;
 use crate::reply::{BrokenOff, ReplyBody, error_body, whole};
 use crate::shared::Shared;
 use crate::tape::Tape;
@@ -110,6 +111,11 @@ pub(crate) async fn exchange(
     reply: oneshot::Sender<Response<ReplyBody>>,
 ) {
     let arrival = Arrival::collect(&shared, request).await;
+    if let Some(status) = marked(&shared, &arrival) {
+        // A mark that nobody waits for any more is a mark all the same.
+        let _ = reply.send(whole(status, "application/json", Bytes::new()));
+        return;
+    }
     match admit(&shared, &arrival) {
         Admission::Answer(own) => answer_own(&shared, arrival, own, reply),
         Admission::Forward(admitted) => Forwarding { shared, arrival, admitted }.run(reply).await,
@@ -223,6 +229,7 @@ impl Forwarding {
             headers: headers::for_upstream(&self.arrival.headers),
             body: self.arrival.body.clone(),
             credential: self.shared.spec.credential.clone(),
+            agent: headers::agent(&self.arrival.headers).map(str::to_owned),
             class: self.admitted.class,
             chat: Arc::clone(&self.admitted.chat),
             body_tokens: self.admitted.facts.body_tokens,

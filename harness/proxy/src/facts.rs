@@ -9,8 +9,10 @@ use bench_wire::{ModelRequest, RequestTool};
 use crate::admission::Read;
 use crate::classify::{RequestClass, ToolsSeen};
 use crate::exchange::Arrival;
+use crate::headers;
 use crate::ledger::{
-    Body, ChatFacts, Offer, Prefix, Sent, ToolResult, first_request, saturating_u32, tool_sizes,
+    Body, ChatFacts, Offer, Prefix, Sent, ToolResult, first_request, follows_a_resource, saturating_u32,
+    tool_sizes,
 };
 use crate::shared::{Shared, State};
 use crate::trace::TraceEvent;
@@ -27,6 +29,7 @@ impl State {
             request,
             class,
             rule,
+            agent: headers::agent(&arrival.headers),
             method: arrival.method.as_str(),
             path: &arrival.path,
             model,
@@ -84,7 +87,7 @@ impl State {
             offer: self.offer_of(read),
             new_tools,
             first,
-            results: self.new_results(shared, request, chat),
+            results: self.new_results(shared, request, (headers::agent(&arrival.headers), chat)),
             semantic: read.semantic.clone(),
         }
     }
@@ -104,7 +107,7 @@ impl State {
 
     fn trace_loads(&mut self, shared: &Shared, request: u32, tools: impl Iterator<Item = String>) {
         let mut by_group: Vec<(Option<&str>, Vec<String>)> = Vec::new();
-        for tool in tools {
+        for tool in tools.filter(|tool| !follows_a_resource(tool)) {
             let group = shared.spec.groups.get(&tool).map(String::as_str);
             match by_group.iter_mut().find(|(known, _)| *known == group) {
                 Some((_, tools)) => tools.push(tool),
@@ -116,13 +119,19 @@ impl State {
         }
     }
 
-    /// Tool results that no earlier request carried.
-    fn new_results(&mut self, shared: &Shared, request: u32, chat: &ModelRequest) -> Vec<ToolResult> {
+    /// Tool results that no earlier request of the same agent carried.
+    fn new_results(
+        &mut self,
+        shared: &Shared,
+        request: u32,
+        (agent, chat): (Option<&str>, &ModelRequest),
+    ) -> Vec<ToolResult> {
         let prefixes = &shared.spec.error_prefixes;
         let mut new = Vec::new();
         for result in chat.messages.iter().flat_map(|message| &message.results) {
             let id = &result.id;
-            if !self.results.insert(id.clone()) {
+            // Ids are an agent's own: two agents of one attempt may give the same.
+            if !self.results.insert(format!("{}\n{id}", agent.unwrap_or_default())) {
                 continue;
             }
             let calls = chat.messages.iter().flat_map(|message| &message.calls);

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use bench_core::experiment::Profile;
-use bench_core::ledger::{FirstRequest, Load, OracleEvidence, TokenBasis, ToolEntry, TurnEntry, Usage};
+use bench_core::ledger::{
+    AgentTotals, FirstRequest, Load, OracleEvidence, TokenBasis, ToolEntry, TurnEntry, Usage,
+};
 use bench_core::{
     ArmId, Cell, Ending, EndingKind, IsolationEvidence, Metric, Sha256Hex, TaskId, Track, UpstreamEvidence,
 };
@@ -93,6 +95,12 @@ pub struct CellRecord {
     pub turns_series: Vec<TurnEntry>,
     /// Requests by class.
     pub requests_by_class: BTreeMap<String, RequestClassTotals>,
+    /// What each second agent asked for.
+    #[serde(default)]
+    pub agents: Vec<AgentTotals>,
+    /// The task's outcome that was written down beforehand as the one that its capability must better; null = it has none.
+    #[serde(default)]
+    pub primary_outcome: Option<Metric>,
     /// Groups loaded.
     pub loads: Vec<Load>,
     /// The walls.
@@ -205,6 +213,14 @@ pub struct Metrics {
     pub bytes_kept_out: Option<u64>,
     #[serde(default)]
     pub human_steps: Option<u64>,
+    #[serde(default)]
+    pub critical_path_ms: Option<f64>,
+    #[serde(default)]
+    pub beside_ms: Option<f64>,
+    #[serde(default)]
+    pub main_tokens: Option<u64>,
+    #[serde(default)]
+    pub child_tokens: Option<u64>,
     pub wall_ms: Option<f64>,
     pub cost_usd: Option<f64>,
 }
@@ -261,6 +277,10 @@ impl CellRecord {
             Metric::ArchiveReadsPerResult => ratio(m.archive_reads, m.results_cut),
             Metric::BytesKeptOut => count(m.bytes_kept_out),
             Metric::HumanSteps => count(m.human_steps),
+            Metric::CriticalPathMs => m.critical_path_ms,
+            Metric::BesideMs => m.beside_ms,
+            Metric::MainTokens => count(m.main_tokens),
+            Metric::ChildTokens => count(m.child_tokens),
             Metric::WallMs => m.wall_ms,
             Metric::CostUsd => m.cost_usd,
             Metric::DiscoveryRate => self.discovered().map(|found| if found { 1.0 } else { 0.0 }),

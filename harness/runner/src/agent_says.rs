@@ -14,6 +14,8 @@ struct Tally {
     discovery_calls: u64,
     #[serde(default)]
     nested_calls: Option<u64>,
+    #[serde(default)]
+    workflow_calls: u64,
     concurrent_calls: u64,
     repeated_calls: u64,
     results_cut: u64,
@@ -26,7 +28,7 @@ pub(crate) fn add(record: &mut CellRecord, stdout: &Path) {
     let Some(tally) = std::fs::read_to_string(stdout).ok().and_then(|text| last_tally(&text)) else { return };
     let metrics = &mut record.metrics;
     metrics.discovery_calls = Some(tally.discovery_calls);
-    metrics.nested_tool_calls = tally.nested_calls;
+    metrics.nested_tool_calls = tally.nested_calls.map(|nested| nested + tally.workflow_calls);
     metrics.concurrent_calls = Some(tally.concurrent_calls);
     metrics.repeated_calls = Some(tally.repeated_calls);
     metrics.results_cut = Some(tally.results_cut);
@@ -38,10 +40,13 @@ fn last_tally(text: &str) -> Option<Tally> {
     #[derive(Deserialize)]
     struct Line {
         event: String,
+        /// A second agent's line: its counts are its own.
+        #[serde(default)]
+        agent: Option<String>,
         tally: Option<Tally>,
     }
     let lines = text.lines().rev().filter_map(|line| serde_json::from_str::<Line>(line).ok());
-    lines.filter(|line| line.event == "tally").find_map(|line| line.tally)
+    lines.filter(|line| line.event == "tally" && line.agent.is_none()).find_map(|line| line.tally)
 }
 
 /// Actions that were played through a substitute although a deferred tool of the surface plays them.

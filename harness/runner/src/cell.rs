@@ -25,7 +25,7 @@ use crate::access;
 use crate::attempt::{AttemptError, Harness, Ticket};
 use crate::evidence::{Findings, record_of};
 use crate::patch::workspace_patch;
-use crate::prepare::{ReadyArm, RunPlan};
+use crate::prepare::{Plans, ReadyArm, RunPlan};
 
 /// Makes one attempt at a cell and returns its record.
 pub async fn attempt(
@@ -54,7 +54,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) harness: &'a Harness,
     pub(crate) ticket: &'a Ticket,
     pub(crate) task: &'a Task,
-    pub(crate) reference: &'a Arc<bench_core::Plan>,
+    pub(crate) reference: &'a Plans,
     pub(crate) arm: &'a ReadyArm,
     pub(crate) dir: PathBuf,
     /// Caps of a mere probe, in place of the experiment's; what a probe leaves is not verified.
@@ -196,7 +196,8 @@ impl Stage<'_> {
             self.harness.oracle.enter(
                 self.credential(),
                 OracleScript {
-                    plan: self.reference.clone(),
+                    plan: self.reference.core.clone(),
+                    capability: self.reference.capability.clone(),
                     lexicon: resolved.lexicon.clone(),
                     profile: self.arm.arm.profile.clone(),
                     seed: experiment.seed,
@@ -276,6 +277,7 @@ impl Stage<'_> {
         let mut hidden = self.plan.hidden_paths(self.harness.run_dir.root());
         hidden.push(self.harness.slots.decoy());
         hidden.push(self.task.dir.join("oracle.toml"));
+        hidden.extend(self.reference.capability.iter().map(|_| self.task.dir.join("oracle-capability.toml")));
         hidden.push(self.task.verify_dir().join("run.sh"));
         hidden.push(self.harness.run_dir.journal());
         hidden.into_iter().map(absolute).collect()

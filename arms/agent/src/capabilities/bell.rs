@@ -3,9 +3,13 @@
 //! Every wait of a capability has a deadline and ends early when the call is cancelled, so that a child which is stopped
 //! never sits in a wait of its own.
 
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
+
+use rustix::event::{EventfdFlags, eventfd};
+use tokio::sync::Notify;
 
 /// Rung when anything changed that somebody may wait for.
 #[derive(Debug, Clone, Default)]
@@ -31,8 +35,16 @@ pub(crate) enum Waited<T> {
 /// The wish that everything which belongs to one conversation stops.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cancel {
-    wished: Arc<AtomicBool>,
+    wish: Arc<Wish>,
     bell: Bell,
+}
+
+/// A wish that is heard by whoever waits for the bell, for a descriptor, or as a task.
+#[derive(Debug, Default)]
+struct Wish {
+    wished: AtomicBool,
+    tasks: Notify,
+    event: Option<OwnedFd>,
 }
 
 impl Bell {
@@ -78,18 +90,46 @@ impl Bell {
 impl Cancel {
     /// A wish that rings this bell.
     pub(crate) fn with(bell: &Bell) -> Self {
-        Self { wished: Arc::default(), bell: bell.clone() }
+        // Without a descriptor (the process has too many open) a shell command is not stopped before its own end.
+        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok();
+        Self { wish: Arc::new(Wish { event, ..Wish::default() }), bell: bell.clone() }
     }
 
     /// Everything shall stop.
     pub(crate) fn wish(&self) {
-        self.wished.store(true, Ordering::Release);
+        self.wish.wished.store(true, Ordering::Release);
         self.bell.ring();
+        self.wish.tasks.notify_waiters();
+        if let Some(event) = &self.wish.event {
+            // It can only fail where the counter is full, and then it is readable already.
+            let _ = rustix::io::write(event, &1_u64.to_ne_bytes());
+        }
+    }
+
+    /// Resolves once it is wished.
+    pub(crate) async fn wished(&self) {
+        loop {
+            let told = self.wish.tasks.notified();
+            if self.is_wished() {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    /// Readable once it is wished.
+    pub(crate) fn event(&self) -> Option<BorrowedFd<'_>> {
+        self.wish.event.as_ref().map(|event| event.as_fd())
+    }
+
+    /// Rung by the wish.
+    pub(crate) fn bell(&self) -> &Bell {
+        &self.bell
     }
 
     /// Shall everything stop?
     pub(crate) fn is_wished(&self) -> bool {
-        self.wished.load(Ordering::Acquire)
+        self.wish.wished.load(Ordering::Acquire)
     }
 }
 

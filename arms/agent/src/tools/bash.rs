@@ -15,6 +15,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde::Deserialize;
 
 use super::cut::Tail;
+use crate::capabilities::Cancel;
 use crate::start::VARIABLES;
 
 /// The longest time that a call can set, in seconds: a day is longer than any cell lives.
@@ -31,9 +32,10 @@ pub(super) struct Arguments {
 enum Ended {
     ByItself(ExitStatus),
     Stopped,
+    Cancelled,
 }
 
-pub(super) fn run(given: &Arguments, workspace: &Path) -> Result<String, String> {
+pub(super) fn run(given: &Arguments, workspace: &Path, cancel: &Cancel) -> Result<String, String> {
     let deadline = match given.timeout {
         None => None,
         Some(seconds) if seconds > 0.0 && seconds <= LONGEST => {
@@ -44,7 +46,7 @@ pub(super) fn run(given: &Arguments, workspace: &Path) -> Result<String, String>
         }
     };
     let mut printed = Tail::default();
-    let ended = follow(given, workspace, deadline, &mut printed)
+    let ended = follow(given, workspace, (deadline, cancel), &mut printed)
         .map_err(|error| format!("the shell could not be run: {error}"))?;
     Ok(with_end(printed.text(), &ended)).and_then(|text| match ended {
         Ended::ByItself(_) => Ok(text),
@@ -52,12 +54,13 @@ pub(super) fn run(given: &Arguments, workspace: &Path) -> Result<String, String>
             "the command was stopped after {} seconds; what it printed until then:\n{text}",
             given.timeout.unwrap_or_default()
         )),
+        Ended::Cancelled => Err(format!("the command was cancelled; what it printed until then:\n{text}")),
     })
 }
 
 fn with_end(printed: String, ended: &Ended) -> String {
     let remark = match ended {
-        Ended::Stopped => None,
+        Ended::Stopped | Ended::Cancelled => None,
         Ended::ByItself(status) => match (status.code(), status.signal()) {
             (Some(0), _) => None,
             (Some(code), _) => Some(format!("Command exited with code {code}")),
@@ -75,11 +78,11 @@ fn with_end(printed: String, ended: &Ended) -> String {
     }
 }
 
-/// Runs the shell until it ends or the deadline passes, collecting what is printed.
+/// Runs the shell until it ends, the deadline passes or it is cancelled, collecting what is printed.
 fn follow(
     given: &Arguments,
     workspace: &Path,
-    deadline: Option<Instant>,
+    (deadline, cancel): (Option<Instant>, &Cancel),
     printed: &mut Tail,
 ) -> io::Result<Ended> {
     let (output, mut child) = spawn(given, workspace)?;
@@ -89,15 +92,17 @@ fn follow(
     let mut output_open = true;
     loop {
         let mut watched = vec![PollFd::new(&shell, PollFlags::IN)];
+        let wish = cancel.event();
+        watched.extend(wish.as_ref().map(|event| PollFd::new(event, PollFlags::IN)));
         if output_open {
             watched.push(PollFd::new(&output, PollFlags::IN));
         }
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        if left == Some(Duration::ZERO) {
+        if left == Some(Duration::ZERO) || cancel.is_wished() {
             kill_group(group);
             child.wait()?;
             drain(&output, printed)?;
-            return Ok(Ended::Stopped);
+            return Ok(if cancel.is_wished() { Ended::Cancelled } else { Ended::Stopped });
         }
         let timeout = left.map(|left| Timespec::try_from(left).expect("a day fits"));
         match poll(&mut watched, timeout.as_ref()) {
@@ -164,7 +169,7 @@ mod tests {
     use super::*;
 
     fn bash_in(folder: &Path, command: &str, timeout: Option<f64>) -> Result<String, String> {
-        run(&Arguments { command: command.into(), timeout }, folder)
+        run(&Arguments { command: command.into(), timeout }, folder, &Cancel::default())
     }
 
     fn bash(command: &str) -> String {
@@ -229,6 +234,23 @@ mod tests {
             bash_in(folder.path(), "sleep 86400", Some(0.05)).unwrap_err(),
             "the command was stopped after 0.05 seconds; what it printed until then:\n[No output.]"
         );
+    }
+
+    #[test]
+    fn a_cancelled_command_is_stopped_with_its_children() {
+        let folder = tempfile::tempdir().unwrap();
+        let (dir, mode) = (rustix::fs::CWD, rustix::fs::Mode::RWXU);
+        rustix::fs::mknodat(dir, folder.path().join("up"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let cancel = Cancel::with(&crate::capabilities::Bell::default());
+        let given = Arguments { command: "sleep 86400 & echo x > up; wait".into(), timeout: None };
+        std::thread::scope(|scope| {
+            let running = scope.spawn(|| run(&given, folder.path(), &cancel));
+            // The pipe is written once the child runs.
+            std::fs::read(folder.path().join("up")).unwrap();
+            cancel.wish();
+            let told = running.join().unwrap().unwrap_err();
+            assert!(told.starts_with("the command was cancelled"), "{told}");
+        });
     }
 
     #[test]

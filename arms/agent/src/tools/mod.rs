@@ -22,7 +22,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::capabilities::{self, Capabilities};
+use crate::capabilities::{self, Cancel, Capabilities, Equipment};
 
 /// What tools keep from one call to the next.
 #[derive(Debug, Default)]
@@ -42,13 +42,24 @@ pub(crate) struct Desk<'a> {
 
 /// Can a tool of this name be carried out by this build?
 pub(crate) fn is_built(name: &str) -> bool {
-    const NOT_BUILT: [&str; 2] = ["subagent_spawn", "workflow"];
-    !NOT_BUILT.contains(&name)
+    crate::catalogue::tool_names().contains(&name) || crate::catalogue::is_of_discovery(name)
 }
 
 impl<'a> Desk<'a> {
+    /// A desk with nobody to delegate to.
+    #[cfg(test)]
     pub(crate) fn in_workspace(workspace: &'a Path) -> Self {
-        Self { workspace, kept: Mutex::default(), capabilities: Capabilities::in_folder(workspace) }
+        Self::equipped(workspace, Equipment::default())
+    }
+
+    /// A desk whose tools stop when `cancel` wishes it.
+    pub(crate) fn until(workspace: &'a Path, cancel: &Cancel) -> Self {
+        Self::equipped(workspace, Equipment { cancel: cancel.clone(), ..Equipment::default() })
+    }
+
+    /// A desk with this equipment.
+    pub(crate) fn equipped(workspace: &'a Path, equipment: Equipment) -> Self {
+        Self { workspace, kept: Mutex::default(), capabilities: Capabilities::new(workspace, equipment) }
     }
 
     /// What is kept. A call that panicked must not take the lists of the others with it.
@@ -66,7 +77,7 @@ impl<'a> Desk<'a> {
         let here = self.workspace;
         match name {
             "read" => read::run(&taken(given)?, here),
-            "bash" => bash::run(&taken(given)?, here),
+            "bash" => bash::run(&taken(given)?, here, self.capabilities.cancel()),
             "edit" => edit::run(&taken(given)?, here),
             "write" => write::run(&taken(given)?, here),
             "fd" => fd::run(&taken(given)?, here),

@@ -244,7 +244,8 @@ pub fn answer_step() -> Step {
 pub fn script(steps: Vec<Step>) -> OracleScript {
     OracleScript {
         workspace: "/workspace".to_owned(),
-        plan: Arc::new(Plan { steps }),
+        capability: None,
+        plan: Arc::new(Plan { steps, ..Plan::default() }),
         lexicon: Arc::new(lexicon()),
         profile: Profile::default(),
         seed: 1,

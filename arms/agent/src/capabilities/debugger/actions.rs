@@ -93,7 +93,7 @@ impl Job<'_> {
             "launch" => adapter.launch(self.asked, &folder),
             _ => adapter.attach(self.asked, &folder),
         };
-        let place = ("main", self.folder, &self.debugger.bell, &self.debugger.cancel);
+        let place = ("main", self.folder, self.debugger.cancel.bell(), &self.debugger.cancel);
         let beginning = Beginning { request, arguments };
         let session = Session::begin(adapter, beginning, place, &inner.breakpoints, self.deadline)?;
         if inner.sessions.is_empty() {
@@ -216,7 +216,7 @@ impl Job<'_> {
             let name = format!("child-{}", inner.sessions.len());
             let request = if child["request"] == "attach" { "attach" } else { "launch" };
             let beginning = Beginning { request, arguments: child["configuration"].clone() };
-            let place = (name.as_str(), self.folder, &self.debugger.bell, &self.debugger.cancel);
+            let place = (name.as_str(), self.folder, self.debugger.cancel.bell(), &self.debugger.cancel);
             inner.sessions.push(Session::begin(
                 adapter,
                 beginning,
