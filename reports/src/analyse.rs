@@ -20,7 +20,7 @@ use crate::comparison::compare;
 use crate::gate_decision::{GateContext, gate_outcome};
 use crate::order::order_summary;
 use crate::overall::overall;
-use crate::pairing::{Blocks, Pairs};
+use crate::pairing::{BothWays, Pairs};
 use crate::preflight::{Preflight, preflight};
 use crate::protocol::{AnalysisError, ContrastEntry, Protocol};
 use crate::provenance::provenance;
@@ -57,7 +57,6 @@ pub fn analyse(lock: &Value, records: &[CellRecord]) -> Result<Analysis, Analysi
                 contrast,
                 contended,
                 cannot_pass: &preflight.cannot_pass,
-                inflation: None,
             };
             contrast_summary(&context, &preflight)
         })
@@ -176,11 +175,12 @@ fn block_counts(protocol: &Protocol, selection: &Selection<'_>) -> BlockCounts {
 
 fn contrast_summary(context: &GateContext<'_>, preflight: &Preflight) -> ContrastSummary {
     let GateContext { protocol, selection, contrast, .. } = *context;
-    let pairs = Pairs::of(protocol, selection, contrast, Blocks::Valid);
+    let both = BothWays::of(protocol, selection, contrast);
+    let pairs = &both.strict;
     let tables = pairs.tables();
     let table = PairTable::pooled(&tables);
     let gates: Vec<GateOutcome> =
-        protocol.gates_of(contrast).map(|gate| gate_outcome(context, gate)).collect();
+        protocol.gates_of(contrast).map(|gate| gate_outcome(context, gate, &both)).collect();
     ContrastSummary {
         name: contrast.id.to_string(),
         control: contrast.control.to_string(),
@@ -202,12 +202,12 @@ fn contrast_summary(context: &GateContext<'_>, preflight: &Preflight) -> Contras
         metrics: Metric::ALL
             .into_iter()
             .filter(|metric| !metric.is_rate())
-            .filter_map(|metric| Some((metric, compare(protocol, contrast, &pairs, metric)?)))
+            .filter_map(|metric| Some((metric, compare(protocol, contrast, pairs, metric)?)))
             .collect(),
         not_gated: not_gated(protocol, &gates, preflight),
         gates,
-        order: order_summary(protocol, &pairs),
-        flips: flips(contrast, &pairs),
+        order: order_summary(protocol, pairs),
+        flips: flips(contrast, pairs),
         a_a: None,
     }
 }

@@ -1,10 +1,11 @@
 //! One arm over its cells: passes, metrics, endings, first request, tools paid for and never called. Descriptive only.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
+use bench_core::ledger::ToolEntry;
 use bench_core::{ContrastRole, Metric};
 use bench_record::CellRecord;
-use bench_stats::median::quantile;
+use bench_stats::median::{quantile, quantile_of_sorted};
 use bench_stats::proportion::wilson;
 
 use crate::analysis::{
@@ -77,15 +78,18 @@ fn pass(records: &[&CellRecord]) -> PassSummary {
 }
 
 fn metric_summary(records: &[&CellRecord], metric: Metric) -> Option<MetricSummary> {
-    let values: Vec<f64> =
+    let mut values: Vec<f64> =
         records.iter().filter_map(|record| record.metric(metric)).filter(|v| v.is_finite()).collect();
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    values.sort_by(f64::total_cmp);
+    let at = |level| quantile_of_sorted(&values, level);
     Some(MetricSummary {
         n: values.len() as u64,
-        mean: values.iter().sum::<f64>() / values.len() as f64,
-        median: quantile(&values, 0.5)?,
-        p90: quantile(&values, 0.9)?,
-        min: quantile(&values, 0.0)?,
-        max: quantile(&values, 1.0)?,
+        mean,
+        median: at(0.5)?,
+        p90: at(0.9)?,
+        min: at(0.0)?,
+        max: at(1.0)?,
     })
 }
 
@@ -108,17 +112,18 @@ fn first_request(records: &[&CellRecord], tools: Vec<ToolSummary>) -> Option<Fir
 
 /// Tools of all cells in the order in which they were first offered.
 fn tools(records: &[&CellRecord]) -> Vec<ToolSummary> {
-    let mut names: Vec<&str> = Vec::new();
-    let entries = || records.iter().flat_map(|record| &record.tools);
-    for tool in entries() {
-        if !names.contains(&tool.name.as_str()) {
-            names.push(&tool.name);
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut named: Vec<(&str, Vec<&ToolEntry>)> = Vec::new();
+    for tool in records.iter().flat_map(|record| &record.tools) {
+        let place = *places.entry(&tool.name).or_insert(named.len());
+        match named.get_mut(place) {
+            Some((_, same)) => same.push(tool),
+            None => named.push((&tool.name, vec![tool])),
         }
     }
-    names
+    named
         .into_iter()
-        .filter_map(|name| {
-            let same: Vec<_> = entries().filter(|tool| tool.name == name).collect();
+        .filter_map(|(name, same)| {
             Some(ToolSummary {
                 name: name.to_owned(),
                 tokens: quantile(&same.iter().map(|tool| tool.tokens as f64).collect::<Vec<_>>(), 0.5)?,

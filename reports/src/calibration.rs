@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::gate_decision::{GateContext, decide};
-use crate::pairing::{Blocks, Pairs};
+use crate::pairing::BothWays;
 use crate::protocol::{AnalysisError, ContrastEntry, Protocol};
 use crate::selection::Selection;
 
@@ -70,14 +70,13 @@ pub fn gate_decisions(lock: &Value, records: &[CellRecord]) -> Result<Vec<GateDe
             contrast,
             contended: false,
             cannot_pass: &[],
-            inflation: None,
         };
+        let both = BothWays::of(&protocol, &selection, contrast);
         for gate in protocol.gates_of(contrast) {
-            let pairs = Pairs::of(&protocol, &selection, contrast, Blocks::Valid).on_track(gate.track);
             decisions.push(GateDecision {
                 contrast: contrast.id.to_string(),
                 gate: gate.id.to_string(),
-                decision: decide(&context, gate, &pairs).decision,
+                decision: decide(&context, gate, &both.on_track(gate.track)).decision,
             });
         }
     }
@@ -119,28 +118,19 @@ fn one(
             }
         }
         let (mut failed, mut passed) = (false, !gates.is_empty());
+        let context =
+            GateContext { protocol, selection: &selection, contrast, contended: false, cannot_pass: &[] };
+        let both = BothWays::of(protocol, &selection, contrast);
         for (gate, count) in gates.iter().zip(&mut counts) {
-            let asked = |inflation| {
-                let context = GateContext {
-                    protocol,
-                    selection: &selection,
-                    contrast,
-                    contended: false,
-                    cannot_pass: &[],
-                    inflation,
-                };
-                let pairs = Pairs::of(protocol, &selection, contrast, Blocks::Valid)
-                    .on_track(gate.track)
-                    .inflated(inflation);
-                decide(&context, gate, &pairs).decision
-            };
-            let decision = asked(None);
+            let both = both.on_track(gate.track);
+            let decision = decide(&context, gate, &both).decision;
             failed |= decision == Decision::Fail;
             passed &= matches!(decision, Decision::Pass | Decision::NotApplicable);
             count[0] += u32::from(decision == Decision::Fail);
             count[1] += u32::from(decision == Decision::Pass);
             if let Margin::RatioAtMost { limit } = gate.margin {
-                count[2] += u32::from(asked(Some(limit)) == Decision::Pass);
+                count[2] +=
+                    u32::from(decide(&context, gate, &both.inflated(limit)).decision == Decision::Pass);
             }
         }
         any_fail += u32::from(failed);

@@ -9,8 +9,8 @@ use bench_stats::holm::holm;
 
 use crate::analysis::CandidateClaim;
 use crate::gate_decision::{GateContext, decide};
-use crate::pairing::{Blocks, Pairs};
-use crate::protocol::Protocol;
+use crate::pairing::BothWays;
+use crate::protocol::{ContrastEntry, Protocol};
 use crate::selection::Selection;
 
 /// Halvings of the search for a gate's p: far finer than anyone reads it.
@@ -22,13 +22,8 @@ pub(crate) fn claims(protocol: &Protocol, selection: &Selection<'_>, contended: 
         return Vec::new();
     }
     let gated: Vec<_> = protocol.contrasts.iter().filter(|c| c.role == ContrastRole::Gate).collect();
-    let p: Vec<f64> = gated
-        .iter()
-        .map(|contrast| {
-            let holds = |alpha: f64| all_pass(protocol, selection, contrast, contended, alpha);
-            least_level(holds)
-        })
-        .collect();
+    let p: Vec<f64> =
+        gated.iter().map(|contrast| p_of_contrast(protocol, selection, contrast, contended)).collect();
     let alpha = protocol.rules.alpha;
     let adjusted = match protocol.rules.candidates {
         Candidates::Holm => holm(&p),
@@ -47,39 +42,34 @@ pub(crate) fn claims(protocol: &Protocol, selection: &Selection<'_>, contended: 
         .collect()
 }
 
-fn all_pass(
+fn p_of_contrast(
     protocol: &Protocol,
     selection: &Selection<'_>,
-    contrast: &crate::protocol::ContrastEntry,
+    contrast: &ContrastEntry,
     contended: bool,
-    alpha: f64,
-) -> bool {
-    let mut protocol = protocol.clone();
-    protocol.rules.alpha = alpha;
-    let context = GateContext {
-        protocol: &protocol,
-        selection,
-        contrast,
-        contended,
-        cannot_pass: &[],
-        inflation: None,
-    };
-    let mut asked = false;
-    for gate in protocol.gates_of(contrast) {
-        let pairs = Pairs::of(&protocol, selection, contrast, Blocks::Valid).on_track(gate.track);
-        match decide(&context, gate, &pairs).decision {
-            Decision::Pass => asked = true,
-            Decision::NotApplicable => {}
-            Decision::NoData | Decision::InvalidRun | Decision::Fail | Decision::Inconclusive => {
-                return false;
+) -> f64 {
+    let both = BothWays::of(protocol, selection, contrast);
+    let gates: Vec<_> = protocol.gates_of(contrast).map(|gate| (gate, both.on_track(gate.track))).collect();
+    let mut trial = protocol.clone();
+    least_level(|alpha| {
+        trial.rules.alpha = alpha;
+        let context = GateContext { protocol: &trial, selection, contrast, contended, cannot_pass: &[] };
+        let mut asked = false;
+        for (gate, both) in &gates {
+            match decide(&context, gate, both).decision {
+                Decision::Pass => asked = true,
+                Decision::NotApplicable => {}
+                Decision::NoData | Decision::InvalidRun | Decision::Fail | Decision::Inconclusive => {
+                    return false;
+                }
             }
         }
-    }
-    asked
+        asked
+    })
 }
 
 /// The least one-sided level at which it holds; 1 where it does not at any below one half.
-fn least_level(holds: impl Fn(f64) -> bool) -> f64 {
+fn least_level(mut holds: impl FnMut(f64) -> bool) -> f64 {
     let (mut below, mut above) = (1e-9, 0.499_999);
     if !holds(above) {
         return 1.0;

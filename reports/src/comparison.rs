@@ -1,7 +1,8 @@
 //! One cost metric over the pairs of a contrast: estimates with both intervals, without any decision.
 
 use bench_core::{Metric, Sha256Hex};
-use bench_stats::bootstrap::{self, Bootstrap, Method, Stream};
+use bench_stats::bootstrap::{Bootstrap, Method, RELIABLE_FROM, Stream};
+use bench_stats::cost_bootstrap::{CostBootstrap, bootstrap_costs};
 use bench_stats::power::RatioDesign;
 use bench_stats::ratio::{MeanRatio, mean_ratio};
 use bench_stats::ratio_of_means::fieller;
@@ -103,6 +104,7 @@ pub(crate) fn compare(
     let means = costs.means();
     let fieller_limits = fieller(&means, alpha).and_then(|set| set.limits);
     let difference = means.iter().map(|p| p.candidate - p.control).sum::<f64>() / means.len() as f64;
+    let (bootstrap, ratio_of_means_bootstrap) = bootstrapped(protocol, contrast, metric, &costs, &means);
     Some(MetricComparison {
         n_pairs: costs.pairs() as u64,
         n_unknown: costs.unknown as u64,
@@ -123,7 +125,9 @@ pub(crate) fn compare(
         degenerate: ratio.map_or_else(|| flat(&means), |r| r.degenerate),
         reproducible: nature.deterministic.then(|| reproducible(pairs, metric)),
         censored: censored(pairs, metric),
-        bootstrap: ratio.and_then(|r| bootstrapped(protocol, contrast, metric, r)),
+        bootstrap,
+        ratio_of_means_bootstrap,
+        both_passed_ratio: both_passed_ratio(pairs, metric, alpha),
         leave_one_cluster_out: ratio.and_then(|r| leave_one_out(&r.cluster_logs)),
         variance: ratio.and_then(|r| variance(r, &costs.clusters, alpha)),
     })
@@ -156,45 +160,60 @@ fn flat(means: &[CostPair]) -> bool {
 }
 
 fn censored(pairs: &Pairs<'_>, metric: Metric) -> Censored {
-    Censored {
-        control: pairs.iter().filter(|pair| is_censored(pair.control, metric)).count() as u64,
-        candidate: pairs.iter().filter(|pair| is_censored(pair.candidate, metric)).count() as u64,
+    let mut censored = Censored { control: 0, candidate: 0, both: 0 };
+    for pair in pairs.iter() {
+        let (control, candidate) = (is_censored(pair.control, metric), is_censored(pair.candidate, metric));
+        censored.control += u64::from(control);
+        censored.candidate += u64::from(candidate);
+        censored.both += u64::from(control && candidate);
     }
+    censored
 }
 
 /// Do all repeats of each arm on each task agree?
 fn reproducible(pairs: &Pairs<'_>, metric: Metric) -> bool {
-    let mut first = std::collections::BTreeMap::new();
+    let mut first = std::collections::HashMap::new();
     let all = pairs.iter().filter_map(|pair| Some((pair.block.task, pair.values(metric)?)));
     all.into_iter().all(|(task, values)| *first.entry(task).or_insert(values) == values)
 }
 
-/// The bootstrap by cluster, drawn (beyond ten clusters) from the experiment's seed in a stream named by contrast and
+/// The ratio over the pairs that both arms passed: a selection by outcome, so it is shown and never judged.
+fn both_passed_ratio(pairs: &Pairs<'_>, metric: Metric, alpha: f64) -> Option<f64> {
+    let passed = pairs.both_passed();
+    Costs::of(&passed, metric, None, alpha).ratio.map(|ratio| ratio.ratio)
+}
+
+/// The bootstraps by cluster, drawn (beyond ten clusters) from the experiment's seed in a stream named by contrast and
 /// metric.
 fn bootstrapped(
     protocol: &Protocol,
     contrast: &ContrastEntry,
     metric: Metric,
-    ratio: &MeanRatio,
-) -> Option<BootstrapSummary> {
+    costs: &Costs,
+    means: &[CostPair],
+) -> (Option<BootstrapSummary>, Option<BootstrapSummary>) {
     let stream = Stream { seed: protocol.seed, stream: stream_of(&format!("{}/{metric}", contrast.id)) };
-    if ratio.clusters < 2 {
-        return None;
-    }
-    let Bootstrap { percentile, bca, method, .. } =
-        bootstrap::bootstrap_mean(&ratio.cluster_logs, protocol.rules.alpha, stream)?;
-    Some(BootstrapSummary {
-        lower: percentile.lower.exp(),
-        upper: percentile.upper.exp(),
-        bca_lower: bca.map(|i| i.lower.exp()),
-        bca_upper: bca.map(|i| i.upper.exp()),
-        method: match method {
+    let logs = costs.ratio.as_ref().map(|ratio| ratio.cluster_logs.as_slice());
+    let Some(CostBootstrap { ratio, studentized, ratio_of_means }) =
+        bootstrap_costs(logs, means, protocol.rules.alpha, stream)
+    else {
+        return (None, None);
+    };
+    let summary = |found: Bootstrap, studentized: Option<Interval>| BootstrapSummary {
+        lower: found.percentile.lower.exp(),
+        upper: found.percentile.upper.exp(),
+        bca_lower: found.bca.map(|i| i.lower.exp()),
+        bca_upper: found.bca.map(|i| i.upper.exp()),
+        studentized_lower: studentized.map(|i| i.lower.exp()),
+        studentized_upper: studentized.map(|i| i.upper.exp()),
+        method: match found.method {
             Method::Enumerated { .. } => "enumerated",
             Method::Drawn { .. } => "drawn",
         }
         .to_owned(),
-        reliable: ratio.clusters >= bootstrap::RELIABLE_FROM,
-    })
+        reliable: means.len() >= RELIABLE_FROM,
+    };
+    (ratio.map(|found| summary(found, studentized)), ratio_of_means.map(|found| summary(found, None)))
 }
 
 fn stream_of(name: &str) -> u64 {

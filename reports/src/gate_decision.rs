@@ -13,7 +13,7 @@ use bench_stats::{LIMIT_TOLERANCE, PairTable, Tendency};
 use crate::analysis::GateOutcome;
 use crate::benefit::{judge_benefit, outcome_tests};
 use crate::comparison::Costs;
-use crate::pairing::{Blocks, Pair, Pairs, is_censored};
+use crate::pairing::{BothWays, Pair, Pairs, is_censored};
 use crate::protocol::{ContrastEntry, Protocol};
 use crate::rate_decision::{judge_never, judge_rate, rate_summary};
 use crate::selection::Selection;
@@ -38,15 +38,14 @@ pub(crate) struct GateContext<'a> {
     pub(crate) contended: bool,
     /// Gates that the design cannot pass.
     pub(crate) cannot_pass: &'a [crate::preflight::CannotPass],
-    /// Factor on the candidate's costs; only a calibration sets it.
-    pub(crate) inflation: Option<f64>,
 }
 
-/// Judges a gate.
-pub(crate) fn gate_outcome(context: &GateContext<'_>, gate: &GateRule) -> GateOutcome {
-    let GateContext { protocol, selection, contrast, .. } = *context;
-    let pairs = Pairs::of(protocol, selection, contrast, Blocks::Valid).on_track(gate.track);
-    let judgement = decide(context, gate, &pairs);
+/// Judges a gate on its contrast's pairs.
+pub(crate) fn gate_outcome(context: &GateContext<'_>, gate: &GateRule, both: &BothWays<'_>) -> GateOutcome {
+    let protocol = context.protocol;
+    let both = both.on_track(gate.track);
+    let judgement = decide(context, gate, &both);
+    let pairs = &both.strict;
     let (mut limit, mut margin, mut at_least, mut at_most) = (None, None, None, None);
     match &gate.margin {
         Margin::RatioAtMost { limit: most } => limit = Some(*most),
@@ -58,14 +57,14 @@ pub(crate) fn gate_outcome(context: &GateContext<'_>, gate: &GateRule) -> GateOu
     let clusters = pairs.tables().len();
     GateOutcome {
         id: gate.id.to_string(),
-        track: track(&pairs),
+        track: track(pairs),
         metric: gate.metric,
         limit,
         margin,
         at_least,
         at_most,
-        rate: rate_summary(protocol, gate, &pairs),
-        outcomes: outcome_tests(context, gate, &pairs),
+        rate: rate_summary(protocol, gate, pairs),
+        outcomes: outcome_tests(context, gate, pairs),
         scope: gate.scope,
         decision: judgement.decision,
         more_tasks_needed: judgement
@@ -74,16 +73,16 @@ pub(crate) fn gate_outcome(context: &GateContext<'_>, gate: &GateRule) -> GateOu
             .filter(|_| judgement.decision == Decision::Inconclusive)
             .map(|more| more as u64),
         reasons: judgement.reasons.into_iter().map(str::to_owned).collect(),
-        cells: cells_beyond(gate, &pairs),
+        cells: cells_beyond(gate, pairs),
     }
 }
 
-/// The decision of a gate on these pairs.
-pub(crate) fn decide(context: &GateContext<'_>, gate: &GateRule, pairs: &Pairs<'_>) -> Judgement {
+/// The decision of a gate on these pairs, which are those of its track.
+pub(crate) fn decide(context: &GateContext<'_>, gate: &GateRule, both: &BothWays<'_>) -> Judgement {
     if is_not_applicable(context.protocol, gate) {
         return Judgement::of(Decision::NotApplicable, "oracle");
     }
-    let mut judgement = judge_twice(context, gate, pairs);
+    let mut judgement = judge_twice(context, gate, both);
     if judgement.is_pass() && context.protocol.rules.stage == Stage::Smoke {
         judgement.withdraw("smoke_stage");
     }
@@ -104,16 +103,17 @@ fn is_not_applicable(protocol: &Protocol, gate: &GateRule) -> bool {
 }
 
 /// With the blocks of outside access out, and with them as graded: where the two differ, neither stands.
-fn judge_twice(context: &GateContext<'_>, gate: &GateRule, pairs: &Pairs<'_>) -> Judgement {
-    let with = Pairs::of(context.protocol, context.selection, context.contrast, Blocks::WithOutside)
-        .on_track(gate.track)
-        .inflated(context.inflation);
-    let strict = judge(context, gate, pairs);
-    if with.iter().count() == pairs.iter().count() || judge(context, gate, &with).decision == strict.decision
-    {
-        return strict;
+fn judge_twice(context: &GateContext<'_>, gate: &GateRule, both: &BothWays<'_>) -> Judgement {
+    let strict = judge(context, gate, &both.strict);
+    match &both.with_outside {
+        Some(with)
+            if with.iter().count() != both.strict.iter().count()
+                && judge(context, gate, with).decision != strict.decision =>
+        {
+            Judgement { decision: Decision::Inconclusive, reasons: vec!["outside_access"], ..strict }
+        }
+        Some(_) | None => strict,
     }
-    Judgement { decision: Decision::Inconclusive, reasons: vec!["outside_access"], ..strict }
 }
 
 fn judge(context: &GateContext<'_>, gate: &GateRule, pairs: &Pairs<'_>) -> Judgement {

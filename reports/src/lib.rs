@@ -2,8 +2,8 @@
 //!
 //! [`analyse()`] is pure: the same lock and the same settled cells give the same [`Analysis`], whatever was interrupted
 //! on the way; everything that differs between two runs of one deterministic experiment stands under
-//! [`Analysis::provenance`] or in numbers about wall time. The renderings ([`markdown`], [`summary`]) read an
-//! [`Analysis`] and nothing else. This crate opens no file, reads no clock and parses no request.
+//! [`Analysis::provenance`] or in numbers about wall time. The renderings ([`markdown`], [`summary`], [`html()`]) read an
+//! [`Analysis`] and the [`Rows`] of its journal, and nothing else. This crate opens no file, reads no clock and parses no request.
 
 mod a_a;
 mod analyse;
@@ -25,6 +25,7 @@ mod provenance;
 mod rate_decision;
 mod reliability;
 pub mod render;
+mod rows;
 mod scope;
 mod selection;
 
@@ -34,5 +35,8 @@ pub use calibration::{Calibration, GateCalibration, GateDecision, calibrate, gat
 pub use over_time::{OverTime, RunData, common_arms, over_time};
 pub use power::{PowerDesign, PowerTable, power_table};
 pub use preflight::{CannotPass, Preflight, preflight};
-pub use protocol::AnalysisError;
-pub use render::{Style, first_table_markdown, markdown, preflight_lines, summary, why_not_gated};
+pub use protocol::{AnalysisError, Protocol};
+pub use render::{
+    CellLink, Style, first_table_markdown, html, markdown, preflight_lines, summary, why_not_gated,
+};
+pub use rows::{BlockRow, Rows, Standing};

@@ -1,6 +1,7 @@
 //! Pairs of a contrast: the same task and repeat under control and candidate, grouped by cluster.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 
 use bench_core::{Metric, Track};
 use bench_record::CellRecord;
@@ -21,12 +22,47 @@ pub(crate) struct Pair<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pairs<'a> {
     clusters: Vec<(&'a str, Vec<Pair<'a>>)>,
+    /// Where each cluster stands, while pairs are put in.
+    places: HashMap<&'a str, usize>,
     /// Cluster and track of blocks without an outcome, one entry a block.
     missing: Vec<(&'a str, Option<Track>)>,
     /// Pairs that repeat an earlier one of their task word for word: one observation, counted once.
     duplicates: usize,
     /// Factor on every cost of the candidate; none = as recorded. Only a calibration sets it.
     inflation: Option<f64>,
+}
+
+/// A contrast's pairs as its gates look at them: without the blocks of outside access, and with them as graded.
+#[derive(Debug, Clone)]
+pub(crate) struct BothWays<'a> {
+    /// Without them: what every estimate is made of.
+    pub(crate) strict: Pairs<'a>,
+    /// With them; `None` where there are none.
+    pub(crate) with_outside: Option<Pairs<'a>>,
+}
+
+impl<'a> BothWays<'a> {
+    /// Both ways of a contrast.
+    pub(crate) fn of(protocol: &Protocol, selection: &'a Selection<'a>, contrast: &ContrastEntry) -> Self {
+        let outside = selection.blocks.iter().any(|block| block.state == BlockState::Outside);
+        let of = |which| Pairs::of(protocol, selection, contrast, which);
+        Self { strict: of(Blocks::Valid), with_outside: outside.then(|| of(Blocks::WithOutside)) }
+    }
+
+    /// Only the blocks of a track; none = all.
+    pub(crate) fn on_track(&self, track: Option<Track>) -> Cow<'_, Self> {
+        let Some(track) = track else { return Cow::Borrowed(self) };
+        Cow::Owned(Self {
+            strict: self.strict.on_track(track),
+            with_outside: self.with_outside.as_ref().map(|pairs| pairs.on_track(track)),
+        })
+    }
+
+    /// The same with every cost of the candidate times `factor`.
+    pub(crate) fn inflated(&self, factor: f64) -> Self {
+        let inflated = |pairs: &Pairs<'a>| Pairs { inflation: Some(factor), ..pairs.clone() };
+        Self { strict: inflated(&self.strict), with_outside: self.with_outside.as_ref().map(inflated) }
+    }
 }
 
 /// Which blocks take part.
@@ -49,8 +85,13 @@ impl<'a> Pairs<'a> {
         let mut pairs = Self::default();
         let arms = protocol.arm_index(&contrast.control).zip(protocol.arm_index(&contrast.candidate));
         let Some((control, candidate)) = arms else { return pairs };
-        let mut seen = BTreeSet::new();
+        // Blocks come task by task: what was seen is what this task showed.
+        let (mut seen, mut of_task) = (BTreeSet::new(), None);
         for block in &selection.blocks {
+            if of_task != Some(block.task) {
+                seen.clear();
+                of_task = Some(block.task);
+            }
             let takes_part = match block.state {
                 BlockState::Valid => true,
                 BlockState::Outside => which == Blocks::WithOutside,
@@ -65,7 +106,7 @@ impl<'a> Pairs<'a> {
             {
                 // Under an upstream that answers alike every time equal transcripts are the rule; elsewhere they mean
                 // that something was replayed, and a replay is no second observation.
-                let transcripts = (block.task, &control.transcript_sha256, &candidate.transcript_sha256);
+                let transcripts = (&control.transcript_sha256, &candidate.transcript_sha256);
                 if !protocol.is_deterministic() && !seen.insert(transcripts) {
                     pairs.duplicates += 1;
                     continue;
@@ -78,32 +119,31 @@ impl<'a> Pairs<'a> {
 
     fn push(&mut self, pair: Pair<'a>) {
         let name = pair.block.cluster();
-        // Blocks come task by task: nearly always it is the cluster of the one before.
-        if let Some((_, list)) = self.clusters.last_mut().filter(|(cluster, _)| *cluster == name) {
-            list.push(pair);
-            return;
-        }
-        match self.clusters.iter_mut().find(|(cluster, _)| *cluster == name) {
+        let place = *self.places.entry(name).or_insert(self.clusters.len());
+        match self.clusters.get_mut(place) {
             Some((_, list)) => list.push(pair),
             None => self.clusters.push((name, vec![pair])),
         }
     }
 
-    /// Only the blocks of a track; none = all.
-    pub(crate) fn on_track(mut self, track: Option<Track>) -> Self {
-        let Some(track) = track else { return self };
-        for (_, pairs) in &mut self.clusters {
+    fn on_track(&self, track: Track) -> Self {
+        let mut kept = self.clone();
+        for (_, pairs) in &mut kept.clusters {
             pairs.retain(|pair| pair.block.track() == Some(track));
         }
-        self.clusters.retain(|(_, pairs)| !pairs.is_empty());
-        self.missing.retain(|(_, of)| of.is_none_or(|of| of == track));
-        self
+        kept.clusters.retain(|(_, pairs)| !pairs.is_empty());
+        kept.missing.retain(|(_, of)| of.is_none_or(|of| of == track));
+        kept
     }
 
-    /// The same with every cost of the candidate times `factor`.
-    pub(crate) fn inflated(mut self, factor: Option<f64>) -> Self {
-        self.inflation = factor;
-        self
+    /// Only the pairs that both arms passed.
+    pub(crate) fn both_passed(&self) -> Self {
+        let mut kept = self.clone();
+        for (_, pairs) in &mut kept.clusters {
+            pairs.retain(|pair| pair.passed() == (true, true));
+        }
+        kept.clusters.retain(|(_, pairs)| !pairs.is_empty());
+        kept
     }
 
     /// Trials of the candidate by cluster (cells in which the rate is known, and those of them in which it is 1), and the
@@ -156,10 +196,9 @@ impl<'a> Pairs<'a> {
 
     /// Distinct tasks.
     pub(crate) fn tasks(&self) -> usize {
-        let mut names: Vec<&str> = self.iter().map(|pair| pair.block.task.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        names.len()
+        // A task has one cluster, and blocks come task by task.
+        let in_cluster = |pairs: &Vec<Pair<'_>>| pairs.chunk_by(|a, b| a.block.task == b.block.task).count();
+        self.clusters.iter().map(|(_, pairs)| in_cluster(pairs)).sum()
     }
 
     /// Pass/fail tables by cluster.

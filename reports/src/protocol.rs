@@ -97,7 +97,7 @@ struct IsolationEntry {
 
 /// The pre-registered plan and rules.
 #[derive(Debug, Clone)]
-pub(crate) struct Protocol {
+pub struct Protocol {
     pub(crate) experiment: String,
     pub(crate) lock_sha256: String,
     pub(crate) tasks: Vec<TaskId>,
@@ -133,7 +133,7 @@ fn field<T: DeserializeOwned>(lock: &Value, key: &'static str) -> Result<T, Anal
 
 impl Protocol {
     /// Reads and checks the lock's fields.
-    pub(crate) fn read(lock: &Value) -> Result<Self, AnalysisError> {
+    pub fn read(lock: &Value) -> Result<Self, AnalysisError> {
         let found: u32 = field(lock, "format_version")?;
         let known = bench_record::FORMAT_VERSION;
         if found > known {

@@ -6,7 +6,7 @@
 //! [`Ending::disposition`](bench_core::Ending::disposition) alone. A block counts when every arm's cell has an outcome;
 //! else the whole block leaves every metric.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
 use bench_core::{Counting, IsolationLevel, TaskId, Track};
 use bench_record::CellRecord;
@@ -18,14 +18,14 @@ pub(crate) const IMPORTED: &str = "imported";
 
 /// The different providers that answered, by their own fingerprint and per model asked for. A cell without a fingerprint
 /// says nothing about it.
-fn providers<'r>(records: impl Iterator<Item = &'r CellRecord>) -> BTreeSet<(Vec<&'r str>, &'r str)> {
-    let known = |record: &'r CellRecord| {
-        let asked = record.upstream.models_asked.iter().map(String::as_str).collect();
-        record.upstream.fingerprint.as_deref().map(|print| (asked, print))
-    };
-    let all: BTreeSet<_> = records.filter_map(known).collect();
+fn providers<'r>(records: impl Iterator<Item = &'r CellRecord>) -> BTreeSet<(&'r [String], &'r str)> {
+    let mut all: BTreeSet<(&[String], &str)> = BTreeSet::new();
+    for record in records {
+        let Some(print) = record.upstream.fingerprint.as_deref() else { continue };
+        all.insert((record.upstream.models_asked.as_slice(), print));
+    }
     let repeated =
-        |(asked, _): &(Vec<&str>, &str)| all.iter().filter(|(other, _)| other == asked).count() > 1;
+        |(asked, _): &(&[String], &str)| all.iter().filter(|(other, _)| other == asked).count() > 1;
     if all.iter().any(repeated) { all } else { all.into_iter().take(1).collect() }
 }
 
@@ -132,34 +132,36 @@ impl<'a> Block<'a> {
 impl<'a> Selection<'a> {
     /// Sorts the journal. Errors name a cell that the lock does not plan.
     pub(crate) fn of(protocol: &'a Protocol, records: &'a [CellRecord]) -> Result<Self, AnalysisError> {
-        let mut counting: BTreeMap<(&TaskId, u32, usize), &CellRecord> = BTreeMap::new();
-        let planned_tasks: BTreeSet<&TaskId> = protocol.tasks.iter().collect();
+        let places: HashMap<&TaskId, usize> =
+            protocol.tasks.iter().enumerate().map(|(place, task)| (task, place)).collect();
+        let (arms, repeats) = (protocol.arms.len(), protocol.repeats as usize);
+        // Task by task, repeat by repeat, arms in the order of the lock.
+        let mut counting: Vec<Option<&CellRecord>> = vec![None; protocol.tasks.len() * repeats * arms];
         let (mut superseded, mut interrupted) = (Vec::new(), Vec::new());
         for record in records {
             let foreign = || AnalysisError::ForeignCell { cell: record.cell_id() };
             let arm = protocol.arm_index(&record.arm).ok_or_else(foreign)?;
-            let planned =
-                planned_tasks.contains(&record.task) && (1..=protocol.repeats).contains(&record.repeat);
-            if !planned {
+            let task = *places.get(&record.task).ok_or_else(foreign)?;
+            if !(1..=protocol.repeats).contains(&record.repeat) {
                 return Err(foreign());
             }
             if !record.settles() {
                 interrupted.push(record);
                 continue;
             }
-            let key = (&record.task, record.repeat, arm);
-            match counting.get(&key) {
+            let counts = &mut counting[(task * repeats + record.repeat as usize - 1) * arms + arm];
+            match counts {
                 Some(older) if older.attempt > record.attempt => superseded.push(record),
-                Some(_) | None => superseded.extend(counting.insert(key, record)),
+                Some(_) | None => superseded.extend(counts.replace(record)),
             }
         }
-        let arms = 0..protocol.arms.len();
+        let mut cells = counting.chunks(arms.max(1));
         let blocks = protocol
             .tasks
             .iter()
             .flat_map(|task| (1..=protocol.repeats).map(move |repeat| (task, repeat)))
             .map(|(task, repeat)| {
-                let cells = arms.clone().map(|arm| counting.get(&(task, repeat, arm)).copied()).collect();
+                let cells = cells.next().unwrap_or_default().to_vec();
                 Block { task, repeat, cells, state: BlockState::Pending }.judged()
             })
             .collect::<Vec<Block<'_>>>();

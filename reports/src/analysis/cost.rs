@@ -45,6 +45,12 @@ pub struct MetricComparison {
     pub censored: Censored,
     /// Bootstrap by cluster beside the t interval; never gating.
     pub bootstrap: Option<BootstrapSummary>,
+    /// The same of the ratio of means; null where a cost may add up to zero.
+    #[serde(default)]
+    pub ratio_of_means_bootstrap: Option<BootstrapSummary>,
+    /// Geometric mean ratio over the pairs that both arms passed: selected by outcome, shown and never judged.
+    #[serde(default)]
+    pub both_passed_ratio: Option<f64>,
     /// Least and largest ratio when one cluster is left out; null below three clusters.
     pub leave_one_cluster_out: Option<(f64, f64)>,
     /// Where the spread comes from; null below two clusters or without repeats.
@@ -71,6 +77,9 @@ pub struct Censored {
     pub control: u64,
     /// Of the candidate.
     pub candidate: u64,
+    /// Pairs in which both were: their ratio is about 1 by construction.
+    #[serde(default)]
+    pub both: u64,
 }
 
 /// Bootstrap by cluster of the ratio.
@@ -84,6 +93,12 @@ pub struct BootstrapSummary {
     pub bca_lower: Option<f64>,
     /// BCa upper limit.
     pub bca_upper: Option<f64>,
+    /// Studentized lower limit; null up to ten clusters, for ratios of means, and where a resample has no spread.
+    #[serde(default)]
+    pub studentized_lower: Option<f64>,
+    /// Studentized upper limit.
+    #[serde(default)]
+    pub studentized_upper: Option<f64>,
     /// `enumerated` or `drawn`.
     pub method: String,
     /// At least twelve clusters?

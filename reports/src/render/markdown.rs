@@ -362,7 +362,8 @@ fn scope_section(text: &mut String, analysis: &Analysis) {
     );
 }
 
-fn capital(text: &str) -> String {
+/// The same with a capital first letter.
+pub(crate) fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

@@ -4,11 +4,13 @@
 
 mod detail;
 mod estimate;
+mod html;
 mod markdown;
 mod summary;
 mod table;
 mod words;
 
+pub use html::{CellLink, html};
 pub use markdown::{first_table_markdown, markdown};
 pub use summary::{Style, summary};
 pub use words::{preflight_lines, reason_in_words, why_not_gated};

@@ -127,8 +127,23 @@ pub fn bootstrap_ratio_of_means(totals: &[CostPair], alpha: f64, stream: Stream)
     bootstrap(totals.len(), log_ratio, alpha, stream)
 }
 
+/// One resample of `n` units: each unit drawn, in order. Every word of the generator gives two draws (multiply and shift,
+/// Lemire 2019; without rejection it favours no unit by more than n / 2^32).
+pub(crate) fn each_drawn(rng: &mut ChaCha8Rng, n: usize, mut take: impl FnMut(usize)) {
+    let size = n as u64;
+    let mut left = n;
+    while left > 0 {
+        let word = rng.next_u64();
+        take((((word & 0xffff_ffff) * size) >> 32) as usize);
+        if left > 1 {
+            take((((word >> 32) * size) >> 32) as usize);
+        }
+        left = left.saturating_sub(2);
+    }
+}
+
 /// Values of a statistic over resamples, ascending, with probabilities.
-struct Distribution {
+pub(crate) struct Distribution {
     atoms: Vec<(f64, f64)>,
     method: Method,
 }
@@ -162,16 +177,25 @@ impl Distribution {
         let mut units = vec![0usize; n];
         let mut values = Vec::with_capacity(RESAMPLES);
         for _ in 0..RESAMPLES {
-            for unit in &mut units {
-                *unit = ((u128::from(rng.next_u64()) * n as u128) >> 64) as usize;
-            }
-            values.push((statistic(&units).filter(|v| v.is_finite())?, 1.0 / RESAMPLES as f64));
+            let mut place = 0;
+            each_drawn(&mut rng, n, |unit| {
+                units[place] = unit;
+                place += 1;
+            });
+            values.push(statistic(&units).filter(|v| v.is_finite())?);
         }
-        values.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Some(Self { atoms: values, method: Method::Drawn { resamples: RESAMPLES } })
+        Some(Self::of_draws(values))
     }
 
-    fn summarised(&self, theta: f64, acceleration: Option<f64>, alpha: f64) -> Bootstrap {
+    /// Values that were drawn, in any order.
+    pub(crate) fn of_draws(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let (resamples, share) = (values.len(), 1.0 / values.len() as f64);
+        let atoms = values.into_iter().map(|value| (value, share)).collect();
+        Self { atoms, method: Method::Drawn { resamples } }
+    }
+
+    pub(crate) fn summarised(&self, theta: f64, acceleration: Option<f64>, alpha: f64) -> Bootstrap {
         let mean: f64 = self.atoms.iter().map(|(v, p)| v * p).sum();
         let sd = self.atoms.iter().map(|(v, p)| p * (v - mean).powi(2)).sum::<f64>().sqrt();
         let tie = tolerance(theta);
@@ -215,7 +239,7 @@ impl Distribution {
     }
 
     /// Inverse of the cdf for an enumerated distribution, type 7 (linear between order statistics) for a drawn one.
-    fn quantile(&self, level: f64) -> f64 {
+    pub(crate) fn quantile(&self, level: f64) -> f64 {
         match self.method {
             Method::Enumerated { .. } => {
                 let mut sum = 0.0;
@@ -265,6 +289,12 @@ fn acceleration(n: usize, statistic: &impl Fn(&[usize]) -> Option<f64>) -> Optio
     let without: Vec<f64> = (0..n)
         .map(|left_out| statistic(&(0..n).filter(|&i| i != left_out).collect::<Vec<_>>()))
         .collect::<Option<_>>()?;
+    jackknife_acceleration(&without)
+}
+
+/// The same from the statistic with each unit left out.
+pub(crate) fn jackknife_acceleration(without: &[f64]) -> Option<f64> {
+    let n = without.len();
     let mean = without.iter().sum::<f64>() / n as f64;
     let (squares, cubes) = without.iter().fold((0.0, 0.0), |(s, c), v| {
         let d: f64 = mean - v;

@@ -93,7 +93,10 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 fn pooled_se(a: &[f64], b: &[f64]) -> f64 {
-    let squares = |v: &[f64]| v.iter().map(|x| (x - mean(v)).powi(2)).sum::<f64>();
+    let squares = |v: &[f64]| {
+        let centre = mean(v);
+        v.iter().map(|x| (x - centre).powi(2)).sum::<f64>()
+    };
     let (n, m) = (a.len() as f64, b.len() as f64);
     ((squares(a) + squares(b)) / (n + m - 2.0) * (1.0 / n + 1.0 / m)).sqrt()
 }

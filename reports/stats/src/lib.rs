@@ -9,6 +9,7 @@
 pub mod bootstrap;
 pub mod clustered_mcnemar;
 pub mod clustered_se;
+pub mod cost_bootstrap;
 pub mod crossover;
 pub mod discovery;
 pub mod distribution;

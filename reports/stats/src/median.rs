@@ -32,11 +32,16 @@ pub fn median_ci(values: &[f64], level: f64) -> Option<Median> {
 
 /// Quantile of type 7 (linear between order statistics, as R's default); `None` without values or with NaN.
 pub fn quantile(values: &[f64], level: f64) -> Option<f64> {
-    if values.is_empty() || values.iter().any(|v| v.is_nan()) {
-        return None;
-    }
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
+    quantile_of_sorted(&sorted, level)
+}
+
+/// The same of values that are sorted by `f64::total_cmp`.
+pub fn quantile_of_sorted(sorted: &[f64], level: f64) -> Option<f64> {
+    if sorted.is_empty() || sorted.iter().any(|v| v.is_nan()) {
+        return None;
+    }
     let place = level.clamp(0.0, 1.0) * (sorted.len() - 1) as f64;
     let below = place.floor() as usize;
     let above = (below + 1).min(sorted.len() - 1);

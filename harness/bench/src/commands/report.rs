@@ -1,5 +1,7 @@
 //! `bench report` and `bench gate`: everything from journal and lock alone.
 
+mod files;
+
 use std::path::{Path, PathBuf};
 
 use bench_record::{CellRecord, Lock, RunDir, read_journal};
@@ -29,14 +31,15 @@ pub(crate) enum Shown {
 /// `bench report`.
 pub(crate) fn report(options: &ReportOptions) -> Result<Exit, Failure> {
     let dir = run_dir(options.run.as_deref())?;
-    let analysis = analyse(&dir)?;
+    let (lock, records) = lock_and_journal(&dir)?;
+    let analysis = bench_reports::analyse(&lock, &records).or_exit(Exit::Ours)?;
     if let Some(page) = &options.splice {
         return splice(page, &analysis);
     }
     if let Some(page) = &options.check {
         return check(page, &analysis);
     }
-    write_reports(&dir, &analysis)?;
+    files::write(&dir, &lock, &records, &analysis)?;
     show(&analysis, shown(options));
     Ok(Exit::Good)
 }
@@ -57,10 +60,11 @@ pub(crate) fn show_run(
     shown: Shown,
     inconclusive_as: Option<InconclusiveAs>,
 ) -> Result<Exit, Failure> {
-    let analysis = analyse(dir)?;
-    write_reports(dir, &analysis)?;
+    let (lock, records) = lock_and_journal(dir)?;
+    let analysis = bench_reports::analyse(&lock, &records).or_exit(Exit::Ours)?;
+    files::write(dir, &lock, &records, &analysis)?;
     show(&analysis, shown);
-    say::complain(&format!("report: {}", dir.join("report/report.md").display()));
+    say::complain(&format!("report: {}", dir.join("report/report.html").display()));
     let attempts = attempts_with_this_hash(dir, &analysis);
     if attempts > 1 {
         say::complain(&format!(
@@ -133,21 +137,6 @@ pub(crate) fn attempts_with_this_hash(dir: &Path, analysis: &Analysis) -> u32 {
     let same =
         locks.filter(|lock| lock.get("rules_sha256").and_then(Value::as_str) == Some(&analysis.lock_sha256));
     u32::try_from(same.count()).unwrap_or(u32::MAX)
-}
-
-fn write_reports(dir: &Path, analysis: &Analysis) -> Result<(), Failure> {
-    let report = dir.join("report");
-    let write = |name: &str, text: &str| {
-        let path = report.join(name);
-        std::fs::write(&path, text).map_err(|e| {
-            anyhow::anyhow!("report {}: {e}; mend the permissions or free the disk", path.display())
-        })
-    };
-    std::fs::create_dir_all(&report)
-        .map_err(|e| anyhow::anyhow!("report directory {}: {e}", report.display()))
-        .and_then(|()| write("report.md", &bench_reports::markdown(analysis)))
-        .and_then(|()| write("analysis.json", &json_of(analysis)))
-        .or_exit(Exit::Environment)
 }
 
 fn splice(page: &Path, analysis: &Analysis) -> Result<Exit, Failure> {
