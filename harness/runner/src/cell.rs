@@ -13,8 +13,8 @@ use bench_core::{
     Ending, EndingKind, IsolationEvidence, IsolationLevel, LimitHit, RunEvent, Sha256Hex, Task,
 };
 use bench_isolation::{
-    Attempts, Captured, CellExit, CellSpec, CollectCaps, LaunchError, Policy, PreparedCell, Seen, Slot, Stop,
-    Workspace,
+    Attempts, Captured, CellExit, CellSpec, CollectCaps, Debugger, LaunchError, Policy, PreparedCell, Seen,
+    Slot, Stop, Workspace,
 };
 use bench_proxy::{OracleScript, Recorder, RecorderSpec, Recording, RequestLimits};
 use bench_record::CellRecord;
@@ -258,6 +258,7 @@ impl Stage<'_> {
                 must_not_read: self.hidden_paths(),
                 housekeeping: Vec::new(),
                 attempts: self.attempts(),
+                debugger: if self.task.debugger { Debugger::Allowed } else { Debugger::Refused },
             },
             wall_ms: limits.wall_ms,
             output_cap_bytes: limits.output_bytes,

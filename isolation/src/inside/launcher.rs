@@ -15,7 +15,7 @@ use super::{supervisor, tree, trial};
 use crate::kernel::{self, Fork};
 use crate::layout::SystemView;
 use crate::message::{Hello, Order, Refusal, Report};
-use crate::seccomp::{Filter, FilterOptions, NoFilter, NotifySet, Refusals};
+use crate::seccomp::{Debugger, Filter, FilterOptions, NoFilter, NotifySet, Refusals};
 use crate::spec::Attempts;
 use crate::walls::SystemGrants;
 
@@ -35,30 +35,45 @@ pub(crate) struct Surroundings {
     pub(crate) outsiders: Outsiders,
 }
 
-/// The filter of each detector, assembled once.
+/// The filters of cells that may trace nobody, and of those that may.
 pub(crate) struct Filters {
+    usual: OfDetectors,
+    debugger: OfDetectors,
+}
+
+/// The filter of each detector, assembled once.
+struct OfDetectors {
     open: Result<Filter, NoFilter>,
     narrow: Result<Filter, NoFilter>,
     silent: Result<Filter, NoFilter>,
 }
 
-impl Filters {
-    fn build() -> Self {
-        let built =
-            |notify, refusals| Filter::build(&FilterOptions { notify, refusals, ..FilterOptions::default() });
+impl OfDetectors {
+    fn build(debugger: Debugger) -> Self {
+        let built = |notify, refusals| Filter::build(&FilterOptions { notify, refusals, debugger });
         Self {
             open: built(NotifySet::Open, Refusals::Recorded),
             narrow: built(NotifySet::Narrow, Refusals::Recorded),
             silent: built(NotifySet::Off, Refusals::Silent),
         }
     }
+}
+
+impl Filters {
+    fn build() -> Self {
+        Self { usual: OfDetectors::build(Debugger::Refused), debugger: OfDetectors::build(Debugger::Allowed) }
+    }
 
     /// The one for an order: beside the kernel's records a narrow one is enough, and where nobody listens it only refuses.
     pub(crate) fn of(&self, order: &Order) -> Result<&Filter, &NoFilter> {
+        let filters = match order.policy.debugger {
+            Debugger::Refused => &self.usual,
+            Debugger::Allowed => &self.debugger,
+        };
         match order.policy.attempts {
-            Attempts::Unheard => self.silent.as_ref(),
-            Attempts::Recorded if order.canary.is_some() => self.narrow.as_ref(),
-            Attempts::Recorded => self.open.as_ref(),
+            Attempts::Unheard => filters.silent.as_ref(),
+            Attempts::Recorded if order.canary.is_some() => filters.narrow.as_ref(),
+            Attempts::Recorded => filters.open.as_ref(),
         }
     }
 }
