@@ -102,17 +102,17 @@ fn what_each_version_of_a_surface_says_is_pinned() {
     assert_eq!(
         found,
         [
-            "all 1 050af9d2f2a7424c 54918deb",
+            "all 2 bd1cf938e15af366 54918deb",
             "bare 1 588d936b6e909659 52289470",
-            "devices 1 90a0399025c431e0 9cbd6431",
-            "entries 1 026b9c8c63a2db53 52289470",
-            "explicit 1 24a0e0c1bb14a7bc 85565004",
-            "gateway 1 6232f5f800d5e270 52289470",
+            "devices 2 2be059ff74558336 9cbd6431",
+            "entries 2 2af1281ba1a6ca77 5041dc02",
+            "explicit 2 682a22c3aae07075 85565004",
+            "gateway 2 ee30c5713baa6e87 5041dc02",
             "headless 1 438c973656b1d7fb 7b92e61c",
             "loaded 1 ebf18c1a3f3af361 52289470",
-            "native 1 9a091c2bcdb13b04 52289470",
-            "search-result 1 482ec511c84b639e e682bc1c",
-            "search-tail 1 95bed90325949fd5 e682bc1c",
+            "native 2 c7d811cd5bcd0203 52289470",
+            "search-result 2 e77eb17b28a9a813 e682bc1c",
+            "search-tail 2 da0193d25f78566f 24e64c7b",
         ]
     );
 }

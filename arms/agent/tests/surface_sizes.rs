@@ -110,7 +110,7 @@ fn every_way_of_discovery_is_lean_and_showing_all_is_not() {
     let headless = request("headless");
     assert_eq!(headless["tools"].as_array().unwrap().len(), 6);
     assert_eq!(system_text(&headless).lines().count(), 4);
-    assert_eq!(request("all")["tools"].as_array().unwrap().len(), 34);
+    assert_eq!(request("all")["tools"].as_array().unwrap().len(), 41);
 }
 
 #[test]
@@ -170,13 +170,13 @@ fn what_each_version_of_a_surface_shows_is_pinned() {
             "bare 1 6a6bb1ceccb8ab55",
             "loaded 1 6a6bb1ceccb8ab55",
             "gateway 2 362da5a01986eb25",
-            "entries 2 8fcc476135a61b6d",
+            "entries 2 a2b30408fde509a5",
             "explicit 2 6a6bb1ceccb8ab55",
-            "all 2 c197e7fb70007a72",
+            "all 2 25b48c44dc041d4b",
             "headless 1 3475ba7f0de22680",
             "search-tail 2 8fc370e5a6cbda6a",
             "search-result 2 bded9aa3e33fee45",
-            "devices 2 14fa784304bcef75",
+            "devices 2 95430bafade8a0ee",
             "native 2 bc718bae2b3312f6",
         ]
     );

@@ -35,8 +35,9 @@ pub struct ExperimentFile {
     /// accepts any id; there it defaults to `oracle`.
     #[schemars(with = "Option<String>")]
     pub model: Option<Spanned<String>>,
-    /// Tokenizer that counts every request of every arm: one basis per experiment.
-    #[schemars(with = "Option<String>", extend("default" = "o200k_base"))]
+    /// Tokenizer that counts every request of every arm: one basis per experiment. Left out: that of the arms' models where
+    /// they share one (`deepseek_v3`, `qwen2`, `kimi_k2`, `glm4`, `cl100k_base`), else `o200k_base`.
+    #[schemars(with = "Option<String>")]
     pub tokenizer: Option<Spanned<String>>,
     /// The weakest isolation at which a cell may be started: `L1`, `L2` or `L3`. Default: `L1` with the oracle, `L2` with a
     /// real upstream; a lower level than the default holds only when it is written here.

@@ -24,6 +24,7 @@ pub mod schedule;
 pub mod source;
 pub mod surface;
 pub mod task;
+pub mod tokenizer;
 
 pub use action::{Action, ActionKind, Plan, Step};
 pub use catalogue::Catalogue;

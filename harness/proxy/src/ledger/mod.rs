@@ -15,11 +15,12 @@ use bench_wire::{Api, Turn, WireUsage};
 
 pub(crate) use catalogue::tool_sizes;
 pub(crate) use compile::{LedgerContext, compile, late_classes, models};
-pub(crate) use measure::{Body, ToolSize, first_request, saturating_u32, semantic_sha256};
+pub(crate) use measure::{ToolSize, first_request, saturating_u32, semantic_sha256};
 pub(crate) use prefix::{Prefix, Sent};
 pub(crate) use walk::follows_a_resource;
 
 use crate::classify::RequestClass;
+use crate::weighing::Weight;
 
 /// One request and what came back, as facts.
 #[derive(Debug, Clone)]
@@ -44,7 +45,7 @@ pub(crate) struct Exchange {
 #[derive(Debug, Clone)]
 pub(crate) struct ChatFacts {
     pub(crate) model: String,
-    pub(crate) body_tokens: u64,
+    pub(crate) weight: Weight,
     pub(crate) offer: Arc<Offer>,
     /// Sizes of tools that no earlier request offered.
     pub(crate) new_tools: Vec<ToolSize>,

@@ -177,6 +177,7 @@ pub fn words(turns: &[Vec<Call>]) -> Vec<String> {
 
 pub fn rule(action: ActionKind, tool: &str, arguments: Value) -> LexiconRule {
     LexiconRule {
+        capability: None,
         action,
         tool: tool.to_owned(),
         arguments,

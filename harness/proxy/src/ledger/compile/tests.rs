@@ -10,6 +10,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ledger::{Answer, ChatFacts, Offer, Prefix, ToolResult, ToolSize};
+use crate::weighing::Weight;
 
 fn size(name: &str) -> ToolSize {
     let (kind, size) = ("function".to_owned(), Size { bytes: 10, tokens: 3 });
@@ -41,7 +42,7 @@ fn turn(request: u32, tools: &[&str], new: &[&str], calls: &[&str]) -> Exchange 
         class: RequestClass::AgentTurn,
         chat: Some(ChatFacts {
             model: "m".to_owned(),
-            body_tokens: 100,
+            weight: Weight { body_tokens: 100, prompt_tokens: None },
             offer: Arc::new(offer),
             new_tools: new.iter().map(|name| size(name)).collect(),
             first: None,
