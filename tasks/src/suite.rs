@@ -197,10 +197,13 @@ fn file_problems(file: &TaskFile, source: Source<'_>) -> Vec<Problem> {
         problems
             .push(source.at(word.span(), unknown("track", word.get_ref(), &["default", "orchestration"])));
     }
+    // Compared by ratio, less is better: a share of cells is another kind of number.
+    let may_be_primary = |metric: &Metric| *metric != Metric::PrimaryOutcome && !metric.is_rate();
     if let Some(word) = &file.primary_outcome
-        && Metric::from_key(word.get_ref()).is_none()
+        && Metric::from_key(word.get_ref()).is_none_or(|metric| !may_be_primary(&metric))
     {
-        let known: Vec<&str> = Metric::ALL.iter().map(|metric| metric.key()).collect();
+        let metrics = Metric::ALL.iter().filter(|metric| may_be_primary(metric));
+        let known: Vec<&str> = metrics.map(|metric| metric.key()).collect();
         problems.push(source.at(word.span(), unknown("metric", word.get_ref(), &known)));
     }
     if file.capability.is_some() != file.primary_outcome.is_some() {

@@ -58,6 +58,8 @@ pub enum Metric {
     BytesKeptOut,
     /// Times a person had to answer, hand over or approve.
     HumanSteps,
+    /// The outcome that the cell's task wrote down beforehand as its primary one; unknown where it has none.
+    PrimaryOutcome,
     /// From the main agent's first request to the end of its last answer. What runs beside it counts only where it is
     /// waited for.
     CriticalPathMs,
@@ -106,7 +108,7 @@ pub struct MetricNature {
 
 impl Metric {
     /// Every metric, in the order of reports.
-    pub const ALL: [Metric; 36] = [
+    pub const ALL: [Metric; 37] = [
         Metric::PassRate,
         Metric::FirstRequestTokens,
         Metric::InputTokens,
@@ -133,6 +135,7 @@ impl Metric {
         Metric::ArchiveReadsPerResult,
         Metric::BytesKeptOut,
         Metric::HumanSteps,
+        Metric::PrimaryOutcome,
         Metric::CriticalPathMs,
         Metric::BesideMs,
         Metric::MainTokens,
@@ -174,6 +177,7 @@ impl Metric {
             Self::ArchiveReadsPerResult => "archive_reads_per_result",
             Self::BytesKeptOut => "bytes_kept_out",
             Self::HumanSteps => "human_steps",
+            Self::PrimaryOutcome => "primary_outcome",
             Self::CriticalPathMs => "critical_path_ms",
             Self::BesideMs => "beside_ms",
             Self::MainTokens => "main_tokens",
@@ -232,6 +236,7 @@ impl Metric {
             Self::ArchiveReadsPerResult => ("ratio", Direction::Lower, false, false),
             Self::BytesKeptOut => ("bytes", Direction::Higher, false, false),
             Self::WallMs | Self::CriticalPathMs => ("ms", Direction::Lower, false, true),
+            Self::PrimaryOutcome => ("as its metric", Direction::Lower, false, true),
             // More of it is neither better nor worse by itself; as a cost it is work that somebody pays for.
             Self::BesideMs => ("ms", Direction::Lower, false, true),
             Self::CostUsd => ("usd", Direction::Lower, false, true),

@@ -277,6 +277,7 @@ impl CellRecord {
             Metric::ArchiveReadsPerResult => ratio(m.archive_reads, m.results_cut),
             Metric::BytesKeptOut => count(m.bytes_kept_out),
             Metric::HumanSteps => count(m.human_steps),
+            Metric::PrimaryOutcome => self.primary_outcome.and_then(|metric| self.metric(metric)),
             Metric::CriticalPathMs => m.critical_path_ms,
             Metric::BesideMs => m.beside_ms,
             Metric::MainTokens => count(m.main_tokens),
