@@ -85,7 +85,11 @@ const GAPS: &[Gap] = &[
         None,
         &[Namespaces, SystemCalls],
     ),
-    gap("SysV shared memory is shared with the host: no ipc namespace", None, &[Namespaces]),
+    gap(
+        "System V objects and message queues are shared with the host: no ipc namespace, no list of system calls",
+        None,
+        &[Namespaces, SystemCalls],
+    ),
     gap(
         "kernel keyrings of the same uid are shared with the host: no list of system calls",
         None,

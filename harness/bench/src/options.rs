@@ -123,6 +123,9 @@ pub(crate) enum InconclusiveAs {
 pub(crate) struct PlanOptions {
     /// Experiment file; none = the built-in four-arm ablation.
     pub(crate) file: Option<PathBuf>,
+    /// Expect each cell to spend what the cells of its task and arm spent in this run directory.
+    #[arg(long, value_name = "RUN")]
+    pub(crate) like: Option<PathBuf>,
     /// For other programs.
     #[arg(long)]
     pub(crate) json: bool,

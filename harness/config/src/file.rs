@@ -228,6 +228,13 @@ pub struct RulesFile {
     /// order of the file (`fixed-sequence`).
     #[schemars(with = "Option<String>", extend("enum" = ["all", "holm", "fixed-sequence"], "default" = "all"))]
     pub candidates: Option<Spanned<String>>,
+    /// How often the numbers are looked at for a decision, each time after as many whole repeats; it divides `repeats`. The
+    /// first look that decides holds, and the error is shared out among the looks. Without it there is one look, at the end.
+    #[schemars(with = "Option<u32>", range(min = 1, max = 10), extend("default" = 1))]
+    pub looks: Option<Spanned<u32>>,
+    /// How the error is shared out among several looks: `obrien-fleming` (little at first) or `pocock` (the same at each).
+    #[schemars(with = "Option<String>", extend("enum" = ["obrien-fleming", "pocock"], "default" = "obrien-fleming"))]
+    pub look_shape: Option<Spanned<String>>,
 }
 
 /// An arm: agent, surface, model and settings.

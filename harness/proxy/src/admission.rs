@@ -170,7 +170,8 @@ pub(crate) fn admit(shared: &Shared, arrival: &Arrival) -> Admission {
 
 /// What the request alone decides.
 fn examine(shared: &Shared, arrival: &Arrival) -> Result<Read, Turned> {
-    if credential(&arrival.headers) != Some(shared.spec.credential.as_str()) {
+    let shown = credential(&arrival.headers).or(arrival.key.as_deref());
+    if shown != Some(shared.spec.credential.as_str()) {
         return Err(Turned::away(StatusCode::UNAUTHORIZED, "credential", "not this attempt's credential"));
     }
     match arrival.state {

@@ -34,7 +34,10 @@ const PIECES_WAITING: usize = 8;
 /// A request as it arrived.
 pub(crate) struct Arrival {
     pub(crate) method: Method,
+    /// Path and query as sent, but for a key in it.
     pub(crate) path: String,
+    /// The key that stood in the query: one of the APIs takes it there.
+    pub(crate) key: Option<String>,
     pub(crate) headers: HeaderMap,
     /// As it came: what is forwarded and kept.
     pub(crate) body: Bytes,
@@ -173,9 +176,12 @@ impl Arrival {
         }
         let body = body.freeze();
         let content = content(&head.headers, &body, state);
+        let whole = head.uri.path_and_query().map_or_else(|| head.uri.path().to_owned(), ToString::to_string);
+        let (path, key) = headers::without_key(&whole);
         Self {
             method: head.method,
-            path: head.uri.path_and_query().map_or_else(|| head.uri.path().to_owned(), ToString::to_string),
+            path,
+            key,
             headers: head.headers,
             body,
             content,

@@ -43,7 +43,7 @@ impl Known {
             weight,
             offer: self.offer,
             new_tools: self.new_tools,
-            first,
+            first: first.map(Box::new),
             results: self.results,
             semantic: weighed.semantic.clone(),
             prefix: weighed.prefix,

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use crate::classify::{Conversation, RequestClass, ToolsSeen};
 use crate::exchange::{Arrival, Outcome, Settled};
 use crate::headers;
-use crate::ledger::{Answer, Exchange, Offer, Sent, usage_of, wire_of};
+use crate::ledger::{Answer, Exchange, Offer, Said, Sent, usage_of, wire_of};
 use crate::marks::Mark;
 use crate::recorder::{RecorderError, RecorderSpec};
 use crate::spending::Bill;
@@ -342,7 +342,7 @@ impl State {
         self.tokens += outcome.output_tokens.unwrap_or(0);
         let answer = outcome.status.filter(|_| from_upstream && outcome.answered).map(|status| Answer {
             status,
-            turn: outcome.turn,
+            turn: outcome.turn.as_ref().map(Said::of),
             whole: outcome.whole,
             output_tokens: outcome.output_tokens.unwrap_or(0),
         });

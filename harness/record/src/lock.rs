@@ -190,18 +190,14 @@ impl Lock {
 
     /// Computes [`Lock::rules_sha256`] from the rest.
     pub fn seal(mut self) -> Self {
-        let mut value = serde_json::to_value(&self).expect("a lock is a JSON value");
-        forget_tools(&mut value);
-        if let Value::Object(map) = &mut value {
-            for key in Self::OUTSIDE_HASH {
-                map.remove(key);
-            }
-            if let Some(Value::Object(rules)) = map.get_mut("rules") {
-                rules.remove("max_reruns_per_block");
-            }
-        }
-        self.rules_sha256 = Sha256Hex::of_json(&value);
+        let value = serde_json::to_value(&self).expect("a lock is a JSON value");
+        self.rules_sha256 = hash_of(value);
         self
+    }
+
+    /// Does a lock on disk still say what its pre-registration hash was taken of? One that was edited does not.
+    pub fn is_sealed(on_disk: &Value) -> bool {
+        on_disk.get("rules_sha256").and_then(Value::as_str) == Some(hash_of(on_disk.clone()).as_str())
     }
 
     /// Digest of the whole lock: what records point at.
@@ -235,6 +231,20 @@ impl Lock {
         let text = std::fs::read(path).map_err(|source| LockError::Io { path: path.to_owned(), source })?;
         serde_json::from_slice(&text).map_err(|source| LockError::Json { path: path.to_owned(), source })
     }
+}
+
+/// The pre-registration hash of a lock as JSON.
+fn hash_of(mut lock: Value) -> Sha256Hex {
+    forget_tools(&mut lock);
+    if let Value::Object(map) = &mut lock {
+        for key in Lock::OUTSIDE_HASH {
+            map.remove(key);
+        }
+        if let Some(Value::Object(rules)) = map.get_mut("rules") {
+            rules.remove("max_reruns_per_block");
+        }
+    }
+    Sha256Hex::of_json(&lock)
 }
 
 /// To a temporary file, synced, then renamed: a reader sees the old lock or the new one.

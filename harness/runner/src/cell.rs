@@ -256,7 +256,7 @@ impl Stage<'_> {
                 writable: workspace.writable(),
                 connect_port: Some(port),
                 must_not_read: self.hidden_paths(),
-                housekeeping: Vec::new(),
+                housekeeping: invocation.housekeeping,
                 attempts: self.attempts(),
                 debugger: if self.task.debugger { Debugger::Allowed } else { Debugger::Refused },
             },
@@ -304,6 +304,14 @@ impl Stage<'_> {
         let patch =
             workspace_patch(&self.task.workspace_dir(), &outputs).map_err(AttemptError::at(&outputs))?;
         keep(&self.dir.join("workspace.patch"), patch.as_bytes())?;
+        let kept = &self.task.agent_configuration;
+        match bench_isolation::set_aside(&outputs, &self.task.workspace_dir(), kept) {
+            Ok(taken) => findings.left_out.extend(taken),
+            Err(error) => {
+                findings.ending = Some(fault(format!("preparing the verifier's copy: {error}")));
+                return Ok(());
+            }
+        }
         let verified = self.verdict(slot, &outputs).await;
         fs::remove_dir_all(&outputs).map_err(AttemptError::at(&outputs))?;
         match verified {

@@ -11,6 +11,7 @@ pub mod chat;
 mod fields;
 mod framing;
 mod gemini;
+mod json;
 mod messages;
 pub mod reply;
 pub mod request;

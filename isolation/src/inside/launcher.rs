@@ -15,7 +15,8 @@ use super::{supervisor, tree, trial};
 use crate::kernel::{self, Fork};
 use crate::layout::SystemView;
 use crate::message::{Hello, Order, Refusal, Report};
-use crate::seccomp::{Debugger, Filter, FilterOptions, NoFilter, NotifySet, Refusals};
+use crate::seccomp::{Debugger, Filter, FilterOptions, Ipc, NoFilter, NotifySet, Refusals};
+use crate::seen;
 use crate::spec::Attempts;
 use crate::walls::SystemGrants;
 
@@ -41,16 +42,19 @@ pub(crate) struct Filters {
     debugger: OfDetectors,
 }
 
-/// The filter of each detector, assembled once.
+/// The filter of each detector, assembled once: for cells with an ipc namespace of their own, and for the others.
 struct OfDetectors {
-    open: Result<Filter, NoFilter>,
-    narrow: Result<Filter, NoFilter>,
-    silent: Result<Filter, NoFilter>,
+    open: [Result<Filter, NoFilter>; 2],
+    narrow: [Result<Filter, NoFilter>; 2],
+    silent: [Result<Filter, NoFilter>; 2],
 }
 
 impl OfDetectors {
     fn build(debugger: Debugger) -> Self {
-        let built = |notify, refusals| Filter::build(&FilterOptions { notify, refusals, debugger });
+        let built = |notify, refusals| {
+            [Ipc::Own, Ipc::Shared]
+                .map(|ipc| Filter::build(&FilterOptions { notify, refusals, ipc, debugger }))
+        };
         Self {
             open: built(NotifySet::Open, Refusals::Recorded),
             narrow: built(NotifySet::Narrow, Refusals::Recorded),
@@ -70,11 +74,12 @@ impl Filters {
             Debugger::Refused => &self.usual,
             Debugger::Allowed => &self.debugger,
         };
-        match order.policy.attempts {
-            Attempts::Unheard => filters.silent.as_ref(),
-            Attempts::Recorded if order.canary.is_some() => filters.narrow.as_ref(),
-            Attempts::Recorded => filters.open.as_ref(),
-        }
+        let pair = match order.policy.attempts {
+            Attempts::Unheard => &filters.silent,
+            Attempts::Recorded if order.canary.is_some() => &filters.narrow,
+            Attempts::Recorded => &filters.open,
+        };
+        pair[usize::from(!seen::has_namespaces(order.level))].as_ref()
     }
 }
 

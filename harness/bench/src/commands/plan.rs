@@ -1,9 +1,12 @@
-//! `bench plan`: the order, and what the design can and cannot show.
+//! `bench plan`: the order, what the design can and cannot show, and what it is expected to spend.
+
+mod expected;
 
 use serde_json::json;
 
 use bench_reports::{preflight, preflight_lines};
 
+use crate::commands::report::lock_and_journal;
 use crate::exit::{Exit, Failure};
 use crate::options::PlanOptions;
 use crate::say;
@@ -15,6 +18,8 @@ pub(crate) fn plan(options: &PlanOptions) -> Result<Exit, Failure> {
     let plan = &source.plan;
     let preflight =
         preflight(plan.tasks.len(), plan.experiment.repeats, &plan.experiment.gates, &plan.experiment.rules);
+    let like = options.like.as_deref().map(lock_and_journal).transpose()?;
+    let expected = expected::Expected::of(plan, like.as_ref().map(|(_, records)| records.as_slice()));
     if options.json {
         let blocks: Vec<_> =
             plan.schedule.blocks.iter().map(|b| json!({"block": b.id(), "order": b.order})).collect();
@@ -26,13 +31,17 @@ pub(crate) fn plan(options: &PlanOptions) -> Result<Exit, Failure> {
             "blocks": blocks,
             "skipped": plan.skipped,
             "preflight": preflight,
+            "expected": expected,
         });
         say::line(&serde_json::to_string_pretty(&value).expect("a plan is a JSON value"));
         return Ok(Exit::Good);
     }
     let mut text = String::new();
     describe(&source, &mut text);
-    for line in preflight_lines(&preflight) {
+    let like = options.like.as_ref().map(|run| say::harmless(&run.display().to_string()));
+    for line in
+        preflight_lines(&preflight).into_iter().chain(expected.lines(&plan.experiment, like.as_deref()))
+    {
         text.push_str(&line);
         text.push('\n');
     }

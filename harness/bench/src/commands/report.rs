@@ -4,7 +4,7 @@ mod files;
 
 use std::path::{Path, PathBuf};
 
-use bench_record::{CellRecord, Lock, RunDir, read_journal};
+use bench_record::{CellRecord, Lock, RunDir, read_journal, read_numbers};
 use bench_reports::{Analysis, Style};
 use serde_json::Value;
 
@@ -16,6 +16,9 @@ use crate::say;
 /// Where the published table stands in a page.
 const OPENING: &str = "<!-- bench:table -->";
 const CLOSING: &str = "<!-- /bench:table -->";
+
+/// Bytes of journal up to which every record is held whole.
+const WHOLE_RECORDS_UP_TO: u64 = 128 << 20;
 
 /// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +34,7 @@ pub(crate) enum Shown {
 /// `bench report`.
 pub(crate) fn report(options: &ReportOptions) -> Result<Exit, Failure> {
     let dir = run_dir(options.run.as_deref())?;
-    let (lock, records) = lock_and_journal(&dir)?;
+    let (lock, records) = lock_and_records(&dir)?;
     let analysis = bench_reports::analyse(&lock, &records).or_exit(Exit::Ours)?;
     if let Some(page) = &options.splice {
         return splice(page, &analysis);
@@ -60,7 +63,7 @@ pub(crate) fn show_run(
     shown: Shown,
     inconclusive_as: Option<InconclusiveAs>,
 ) -> Result<Exit, Failure> {
-    let (lock, records) = lock_and_journal(dir)?;
+    let (lock, records) = lock_and_records(dir)?;
     let analysis = bench_reports::analyse(&lock, &records).or_exit(Exit::Ours)?;
     files::write(dir, &lock, &records, &analysis)?;
     show(&analysis, shown);
@@ -117,14 +120,42 @@ pub(crate) fn analyse(dir: &Path) -> Result<Analysis, Failure> {
     bench_reports::analyse(&lock, &records).or_exit(Exit::Ours)
 }
 
-/// Lock and journal of a run.
+/// Lock and journal of a run, as far as numbers are made of it.
 pub(crate) fn lock_and_journal(dir: &Path) -> Result<(Value, Vec<CellRecord>), Failure> {
     let run = RunDir::open(dir).or_exit(Exit::Usage)?;
-    let lock = Lock::read(&run.lock()).or_exit(Exit::Usage)?;
+    let lock = lock_of(&run)?;
     let records = match run.journal().exists() {
-        true => read_journal(&run.journal()).or_exit(Exit::Environment)?.0,
+        true => read_numbers(&run.journal()).or_exit(Exit::Environment)?.0,
         false => Vec::new(),
     };
+    Ok((lock, records))
+}
+
+/// The lock of a run. Rules that were edited after they had been sealed are rules that were chosen after the data.
+fn lock_of(run: &RunDir) -> Result<Value, Failure> {
+    let mut lock = Lock::read(&run.lock()).or_exit(Exit::Usage)?;
+    if lock.get("exploratory").is_none_or(Value::is_null) && !Lock::is_sealed(&lock) {
+        lock["exploratory"] = "lock.json no longer says what its pre-registration hash was taken of".into();
+    }
+    Ok(lock)
+}
+
+/// Lock and whole records of a run, for the reports that show single cells; of a journal that is too large for that, the
+/// numbers alone.
+fn lock_and_records(dir: &Path) -> Result<(Value, Vec<CellRecord>), Failure> {
+    let run = RunDir::open(dir).or_exit(Exit::Usage)?;
+    let size = std::fs::metadata(run.journal()).map_or(0, |file| file.len());
+    if size == 0 || size > WHOLE_RECORDS_UP_TO {
+        if size > 0 {
+            say::complain(&format!(
+                "the journal has {} MB: report.html is made of its numbers, without the course of contexts and single events",
+                size >> 20
+            ));
+        }
+        return lock_and_journal(dir);
+    }
+    let lock = lock_of(&run)?;
+    let (records, _) = read_journal(&run.journal()).or_exit(Exit::Environment)?;
     Ok((lock, records))
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn experiment(
     let limits = numbers::limits(file.limits.as_ref(), findings);
     let run_limits = numbers::run_limits(file.run_limits.as_ref(), findings);
     let prices = numbers::prices(&file.price, findings);
-    let rules = numbers::rules(file.stage.as_ref(), file.rules.as_ref(), findings);
+    let rules = numbers::rules(file.stage.as_ref(), file.rules.as_ref(), repeats, findings);
     let arms = arms::check(file, upstream.as_ref(), catalogue, findings);
     let contrasts = contrasts::check(file, &arms, findings);
     let gates = gates::check(file, &contrasts, upstream.as_ref(), findings);

@@ -2,7 +2,6 @@
 
 use bench_core::Sha256Hex;
 use bench_core::ledger::{ContextShare, Load, ToolEntry, TurnEntry};
-use bench_wire::Call;
 
 use super::compile::{LedgerContext, billed};
 use super::measure::saturating_u32;
@@ -124,7 +123,7 @@ impl<'a> Walk<'a> {
     fn turn(&mut self, exchange: &Exchange, chat: &ChatFacts, answer: &Answer) {
         let turn = saturating_u32(self.turns.len() + 1);
         let said = answer.turn.as_ref();
-        let calls: Vec<String> = said.iter().flat_map(|t| &t.calls).map(full_name).collect();
+        let calls: Vec<String> = said.map(|said| said.calls.clone()).unwrap_or_default();
         for name in &calls {
             if let Some(tool) = self.tools.iter_mut().find(|tool| answers_to(tool, name)) {
                 tool.calls += 1;
@@ -173,14 +172,6 @@ fn context_of(prefix: &Prefix) -> ContextShare {
         messages_bytes,
         shared_prefix_bytes: prefix.shared,
         prefix_broken_in: prefix.broken.map(str::to_owned),
-    }
-}
-
-/// The name of a call, with its namespace where the wire says it apart.
-fn full_name(call: &Call) -> String {
-    match &call.namespace {
-        Some(namespace) => format!("{namespace}.{}", call.name),
-        None => call.name.clone(),
     }
 }
 
