@@ -102,7 +102,7 @@ const GAPS: &[Gap] = &[
     ),
     gap("memory and CPU time are not limited: no control group", None, &[ControlGroup]),
     gap(
-        "the size of workspace and HOME together is not limited, only that of each file: no quota",
+        "workspace and HOME together are looked at four times a second, not held by a quota: what is written in between goes over their cap",
         None,
         &[],
     ),

@@ -10,6 +10,7 @@ pub mod captured;
 pub mod classify;
 pub mod collect;
 mod discard;
+pub mod disk;
 pub mod error;
 pub mod exposed;
 mod gaps;

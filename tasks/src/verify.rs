@@ -78,6 +78,7 @@ pub async fn verify(
         None => {}
         Some(Stop::WallLimit) => return Ok(broken_off(exit, "within verify-wall-ms")),
         Some(Stop::OutputCap) => return Ok(broken_off(exit, "within the verifier's output cap")),
+        Some(Stop::DiskCap) => return Ok(broken_off(exit, "within the verifier's disk cap")),
         Some(Stop::Asked) => return Err(fault("a stop that was asked for".to_owned())),
     }
     let checks = read_checks(&exit.stdout.head);

@@ -45,7 +45,7 @@ pub use lexicon::{Lexicon, LexiconRule};
 pub use lifecycle::{Resource, Resources};
 pub use metric::Metric;
 pub use price::{Price, PriceCard};
-pub use schedule::{Block, Cell, Schedule};
+pub use schedule::{Block, Cell, Schedule, Shard};
 pub use source::{Problem, Source};
 pub use surface::{
     CodeExposure, Compaction, Delegation, Discovery, IntentRule, Lifecycle, ModelExposure, Prompt,

@@ -17,6 +17,7 @@ pub use cell_record::{
 pub use journal::{Journal, JournalError, Tail, read_journal};
 pub use lock::{
     AgentLock, ArmLock, HeldLock, IsolationLock, Lock, LockError, OracleLock, SuiteLock, lock_difference,
+    locks_difference,
 };
 pub use numbers::read_numbers;
 pub use request_record::RequestRecord;

@@ -92,3 +92,29 @@ fn row_51_machines_that_have_less() {
         field.play_one("touch done; exit 0").is_valid();
     }
 }
+
+/// Rows 17 and 34: a task's file that changes while a cell runs, whoever changed it.
+#[test]
+fn a_task_that_changes_under_a_running_cell_ends_it() {
+    for field in fields("tampering") {
+        field.prepare(&[("one", "sleep 2; touch done; exit 0")]);
+        let mut command =
+            field.place().command(&["run", "experiment.toml", "-q", "-o", "run", "--suites", "suites"]);
+        let child = command
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The attempt's directory is made once the files have been looked at.
+        while !field.place().path().join("run/cells/one/r01/only/attempt-1").exists() {
+            std::thread::yield_now();
+        }
+        field.place().file("suites/adverse/one/verify/planted", "# bench-canary-77aa-adverse-one\n");
+        let outcome = crate::workplace::Outcome::of(child.wait_with_output().unwrap());
+        let cells = field.cells(1, &outcome);
+        assert_eq!(cells["one"].ending(), "outside_access", "{:#}", cells["one"].record["ending"]);
+        let told = cells["one"].outside().iter().any(|event| event["operation"] == "tampering.created");
+        assert!(told, "{:#}", cells["one"].record["isolation"]["events"]);
+        field.play_one("sleep 0.1; touch done; exit 0").is_valid();
+    }
+}

@@ -185,7 +185,9 @@ fn try_program() -> &'static std::path::Path {
 
 /// try.c, compiled with these options, under this name.
 pub(crate) fn compiled(name: &str, options: &[&str]) -> std::path::PathBuf {
-    let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    // Another user than the one who built this may not write below the target directory.
+    let dir = std::env::var_os("TRY_PROGRAMS")
+        .map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), std::path::PathBuf::from);
     let program = dir.join(format!("{name}-{}", std::process::id()));
     let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/whole/adversarial/try.c");
     let mut cc = Command::new("cc");

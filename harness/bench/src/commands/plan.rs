@@ -2,11 +2,14 @@
 
 mod expected;
 
+use std::path::Path;
+
 use serde_json::json;
 
 use bench_reports::{preflight, preflight_lines};
 
 use crate::commands::report::lock_and_journal;
+use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
 use crate::options::PlanOptions;
 use crate::say;
@@ -14,8 +17,10 @@ use crate::source::{ExperimentText, Source};
 
 /// Prints the plan. Runs nothing.
 pub(crate) fn plan(options: &PlanOptions) -> Result<Exit, Failure> {
-    let source = Source::open(ExperimentText::read(options.file.as_deref())?, &options.places)?;
+    let text = ExperimentText::read(options.file.as_deref())?.changed(&options.changes, &options.arm)?;
+    let source = Source::open(text, &options.places)?;
     let plan = &source.plan;
+    let estimate = Estimate::of(plan, &plan.schedule, Path::new("runs"));
     let preflight =
         preflight(plan.tasks.len(), plan.experiment.repeats, &plan.experiment.gates, &plan.experiment.rules);
     let like = options.like.as_deref().map(lock_and_journal).transpose()?;
@@ -30,6 +35,7 @@ pub(crate) fn plan(options: &PlanOptions) -> Result<Exit, Failure> {
             "cells": plan.schedule.len(),
             "blocks": blocks,
             "skipped": plan.skipped,
+            "cost": estimate.json(),
             "preflight": preflight,
             "expected": expected,
         });
@@ -39,13 +45,12 @@ pub(crate) fn plan(options: &PlanOptions) -> Result<Exit, Failure> {
     let mut text = String::new();
     describe(&source, &mut text);
     let like = options.like.as_ref().map(|run| say::harmless(&run.display().to_string()));
-    for line in
-        preflight_lines(&preflight).into_iter().chain(expected.lines(&plan.experiment, like.as_deref()))
-    {
+    let shown = expected.lines(&plan.experiment, like.as_deref());
+    for line in estimate.lines().into_iter().chain(preflight_lines(&preflight)).chain(shown) {
         text.push_str(&line);
         text.push('\n');
     }
-    say::raw(text.as_bytes());
+    say::text(&text);
     Ok(Exit::Good)
 }
 

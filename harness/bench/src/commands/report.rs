@@ -159,14 +159,15 @@ fn lock_and_records(dir: &Path) -> Result<(Value, Vec<CellRecord>), Failure> {
     Ok((lock, records))
 }
 
-/// Runs beside this one, itself included, that were made by the same rules. Asking again until it passes is optional
+/// Runs beside this one, itself included, that were made by the same rules; shards are parts of one. Asking again until it passes is optional
 /// stopping, so the count is shown wherever the verdict is; it is no part of analysis.json, which a journal alone decides.
 pub(crate) fn attempts_with_this_hash(dir: &Path, analysis: &Analysis) -> u32 {
     let parent = dir.canonicalize().ok().and_then(|dir| dir.parent().map(Path::to_owned));
     let siblings = parent.and_then(|parent| std::fs::read_dir(parent).ok()).into_iter().flatten();
     let locks = siblings.filter_map(|entry| Lock::read(&entry.ok()?.path().join("lock.json")).ok());
+    let whole = locks.filter(|lock| lock.get("shard").is_none());
     let same =
-        locks.filter(|lock| lock.get("rules_sha256").and_then(Value::as_str) == Some(&analysis.lock_sha256));
+        whole.filter(|lock| lock.get("rules_sha256").and_then(Value::as_str) == Some(&analysis.lock_sha256));
     u32::try_from(same.count()).unwrap_or(u32::MAX)
 }
 

@@ -19,7 +19,8 @@ pub(crate) fn surface(options: &SurfaceOptions) -> Result<Exit, Failure> {
     if !options.mcp.is_empty() {
         return surface_mcp::mcp(&options.mcp, &options.tokenizer, options.json);
     }
-    let source = Source::open(ExperimentText::read(options.file.as_deref())?, &options.places)?;
+    let text = ExperimentText::read(options.file.as_deref())?.changed(&options.changes, &[])?;
+    let source = Source::open(text, &options.places)?;
     require_isolation(&source.plan)?;
     let asked = if options.diff.is_empty() { &options.arm } else { &options.diff };
     let arms = chosen(&source.plan, asked)?;
