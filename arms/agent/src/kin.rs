@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bench_core::{Delegation, Discovery, ModelExposure, Surface};
+use bench_core::{CodeExposure, Delegation, Discovery, ModelExposure, Surface, SurfaceTool};
 use serde_json::Value;
 
 use crate::arguments;
@@ -84,7 +84,14 @@ pub(crate) fn surface_of_child(parent: &Surface) -> Surface {
         Some(group) => !PARENTS_OWN.contains(&group) && (depth > 0 || !DELEGATING.contains(&group)),
     };
     let mut surface = parent.clone();
-    surface.tools.retain(|tool| tool.model == ModelExposure::Direct && keeps(&tool.name));
+    // What its parent calls from code it calls itself.
+    let shown =
+        |tool: &SurfaceTool| tool.model == ModelExposure::Direct || tool.code == CodeExposure::Bridged;
+    surface.tools.retain(|tool| shown(tool) && keeps(&tool.name));
+    for tool in &mut surface.tools {
+        (tool.model, tool.code) = (ModelExposure::Direct, CodeExposure::No);
+    }
+    surface.code = None;
     surface.discovery = Discovery::None;
     surface.preload.clear();
     surface.guidance.clear();
@@ -106,7 +113,7 @@ fn tools_for_steps(surface: &Surface, folder: &Path) -> Tools {
         let tool =
             tool.ok_or_else(|| format!("a step cannot call {name:?}; it can call {}", names.join(", ")))?;
         arguments::check(&tool, &given)?;
-        Desk::until(&folder, cancel).run(name, given)
+        Desk::until(&folder, cancel).run_until(name, given, None)
     })
 }
 

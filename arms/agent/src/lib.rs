@@ -10,6 +10,7 @@ mod arguments;
 mod budget;
 mod capabilities;
 mod catalogue;
+mod code;
 mod conversation;
 #[cfg(test)]
 mod conversation_tests;
@@ -22,6 +23,7 @@ mod registry;
 mod request;
 mod schedule;
 mod search;
+mod servers;
 mod start;
 mod surface_check;
 mod tally;
@@ -31,6 +33,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+pub use bench_code::code_worker_main;
 pub use catalogue::tool_names;
 #[doc(hidden)]
 pub use registry::planner;

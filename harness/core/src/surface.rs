@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::code_mode::{CodeMode, SurfaceServer};
 use crate::id::SurfaceId;
 
 /// A surface of the reference agent.
@@ -39,6 +40,12 @@ pub struct Surface {
     /// How the calls of one turn are carried out.
     #[serde(default)]
     pub scheduling: Scheduling,
+    /// How tools are called by code; none = not at all.
+    #[serde(default)]
+    pub code: Option<CodeMode>,
+    /// Servers whose tools join those of the list.
+    #[serde(default)]
+    pub servers: Vec<SurfaceServer>,
 }
 
 /// One of the independent parts of a surface. An ablation changes one of them and nothing else.
@@ -59,11 +66,13 @@ pub enum SurfaceFactor {
     Compaction,
     /// How the calls of one turn are carried out.
     Scheduling,
+    /// How tools are called by code.
+    Code,
 }
 
 impl SurfaceFactor {
     /// Every factor.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Tools,
         Self::Discovery,
         Self::Guidance,
@@ -71,6 +80,7 @@ impl SurfaceFactor {
         Self::Budget,
         Self::Compaction,
         Self::Scheduling,
+        Self::Code,
     ];
 
     /// The word used in files and output.
@@ -83,6 +93,7 @@ impl SurfaceFactor {
             Self::Budget => "budget",
             Self::Compaction => "compaction",
             Self::Scheduling => "scheduling",
+            Self::Code => "code",
         }
     }
 }
@@ -261,6 +272,7 @@ impl Surface {
         match factor {
             SurfaceFactor::Tools => {
                 self.tools = other.tools;
+                self.servers = other.servers;
                 self.extension = other.extension;
                 self.delegation = other.delegation;
             }
@@ -274,6 +286,7 @@ impl Surface {
             SurfaceFactor::Budget => self.budget = other.budget,
             SurfaceFactor::Compaction => self.compaction = other.compaction,
             SurfaceFactor::Scheduling => self.scheduling = other.scheduling,
+            SurfaceFactor::Code => self.code = other.code,
         }
         self
     }

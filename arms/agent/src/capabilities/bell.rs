@@ -3,12 +3,11 @@
 //! Every wait of a capability has a deadline and ends early when the call is cancelled, so that a child which is stopped
 //! never sits in a wait of its own.
 
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
-use rustix::event::{EventfdFlags, eventfd};
+use bench_code::Stop;
 use tokio::sync::Notify;
 
 /// Rung when anything changed that somebody may wait for.
@@ -44,7 +43,7 @@ pub(crate) struct Cancel {
 struct Wish {
     wished: AtomicBool,
     tasks: Notify,
-    event: Option<OwnedFd>,
+    stop: Option<Stop>,
 }
 
 impl Bell {
@@ -91,8 +90,7 @@ impl Cancel {
     /// A wish that rings this bell.
     pub(crate) fn with(bell: &Bell) -> Self {
         // Without a descriptor (the process has too many open) a shell command is not stopped before its own end.
-        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok();
-        Self { wish: Arc::new(Wish { event, ..Wish::default() }), bell: bell.clone() }
+        Self { wish: Arc::new(Wish { stop: Stop::new().ok(), ..Wish::default() }), bell: bell.clone() }
     }
 
     /// Everything shall stop.
@@ -100,9 +98,8 @@ impl Cancel {
         self.wish.wished.store(true, Ordering::Release);
         self.bell.ring();
         self.wish.tasks.notify_waiters();
-        if let Some(event) = &self.wish.event {
-            // It can only fail where the counter is full, and then it is readable already.
-            let _ = rustix::io::write(event, &1_u64.to_ne_bytes());
+        if let Some(stop) = &self.wish.stop {
+            stop.say();
         }
     }
 
@@ -117,9 +114,9 @@ impl Cancel {
         }
     }
 
-    /// Readable once it is wished.
-    pub(crate) fn event(&self) -> Option<BorrowedFd<'_>> {
-        self.wish.event.as_ref().map(|event| event.as_fd())
+    /// Says the same to what waits for a descriptor.
+    pub(crate) fn stop(&self) -> Option<&Stop> {
+        self.wish.stop.as_ref()
     }
 
     /// Rung by the wish.

@@ -10,12 +10,12 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use bench_code::Stop;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde::Deserialize;
 
 use super::cut::Tail;
-use crate::capabilities::Cancel;
 use crate::start::VARIABLES;
 
 /// The longest time that a call can set, in seconds: a day is longer than any cell lives.
@@ -31,11 +31,13 @@ pub(super) struct Arguments {
 /// How the shell came to its end.
 enum Ended {
     ByItself(ExitStatus),
+    /// Its own time was over.
     Stopped,
-    Cancelled,
+    /// Whoever wanted it does not want it any more.
+    GivenUp,
 }
 
-pub(super) fn run(given: &Arguments, workspace: &Path, cancel: &Cancel) -> Result<String, String> {
+pub(super) fn run(given: &Arguments, workspace: &Path, stop: Option<&Stop>) -> Result<String, String> {
     let deadline = match given.timeout {
         None => None,
         Some(seconds) if seconds > 0.0 && seconds <= LONGEST => {
@@ -46,21 +48,21 @@ pub(super) fn run(given: &Arguments, workspace: &Path, cancel: &Cancel) -> Resul
         }
     };
     let mut printed = Tail::default();
-    let ended = follow(given, workspace, (deadline, cancel), &mut printed)
+    let ended = follow(given, workspace, (deadline, stop), &mut printed)
         .map_err(|error| format!("the shell could not be run: {error}"))?;
     Ok(with_end(printed.text(), &ended)).and_then(|text| match ended {
         Ended::ByItself(_) => Ok(text),
+        Ended::GivenUp => Err(format!("the command was stopped; what it printed until then:\n{text}")),
         Ended::Stopped => Err(format!(
             "the command was stopped after {} seconds; what it printed until then:\n{text}",
             given.timeout.unwrap_or_default()
         )),
-        Ended::Cancelled => Err(format!("the command was cancelled; what it printed until then:\n{text}")),
     })
 }
 
 fn with_end(printed: String, ended: &Ended) -> String {
     let remark = match ended {
-        Ended::Stopped | Ended::Cancelled => None,
+        Ended::Stopped | Ended::GivenUp => None,
         Ended::ByItself(status) => match (status.code(), status.signal()) {
             (Some(0), _) => None,
             (Some(code), _) => Some(format!("Command exited with code {code}")),
@@ -82,7 +84,7 @@ fn with_end(printed: String, ended: &Ended) -> String {
 fn follow(
     given: &Arguments,
     workspace: &Path,
-    (deadline, cancel): (Option<Instant>, &Cancel),
+    (deadline, stop): (Option<Instant>, Option<&Stop>),
     printed: &mut Tail,
 ) -> io::Result<Ended> {
     let (output, mut child) = spawn(given, workspace)?;
@@ -92,17 +94,18 @@ fn follow(
     let mut output_open = true;
     loop {
         let mut watched = vec![PollFd::new(&shell, PollFlags::IN)];
-        let wish = cancel.event();
-        watched.extend(wish.as_ref().map(|event| PollFd::new(event, PollFlags::IN)));
         if output_open {
             watched.push(PollFd::new(&output, PollFlags::IN));
         }
+        if let Some(stop) = stop {
+            watched.push(PollFd::new(stop, PollFlags::IN));
+        }
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        if left == Some(Duration::ZERO) || cancel.is_wished() {
+        if left == Some(Duration::ZERO) {
             kill_group(group);
             child.wait()?;
             drain(&output, printed)?;
-            return Ok(if cancel.is_wished() { Ended::Cancelled } else { Ended::Stopped });
+            return Ok(Ended::Stopped);
         }
         let timeout = left.map(|left| Timespec::try_from(left).expect("a day fits"));
         match poll(&mut watched, timeout.as_ref()) {
@@ -112,6 +115,12 @@ fn follow(
                 child.wait()?;
                 return Err(error.into());
             }
+        }
+        if stop.is_some_and(Stop::is_said) {
+            kill_group(group);
+            child.wait()?;
+            drain(&output, printed)?;
+            return Ok(Ended::GivenUp);
         }
         let shell_ended = !watched[0].revents().is_empty();
         // After the shell's end the pipe holds all that it and its finished children have written.
@@ -169,7 +178,7 @@ mod tests {
     use super::*;
 
     fn bash_in(folder: &Path, command: &str, timeout: Option<f64>) -> Result<String, String> {
-        run(&Arguments { command: command.into(), timeout }, folder, &Cancel::default())
+        run(&Arguments { command: command.into(), timeout }, folder, None)
     }
 
     fn bash(command: &str) -> String {
@@ -237,20 +246,26 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_command_is_stopped_with_its_children() {
+    fn a_command_that_nobody_wants_any_more_is_stopped_with_its_children() {
         let folder = tempfile::tempdir().unwrap();
-        let (dir, mode) = (rustix::fs::CWD, rustix::fs::Mode::RWXU);
-        rustix::fs::mknodat(dir, folder.path().join("up"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
-        let cancel = Cancel::with(&crate::capabilities::Bell::default());
-        let given = Arguments { command: "sleep 86400 & echo x > up; wait".into(), timeout: None };
-        std::thread::scope(|scope| {
-            let running = scope.spawn(|| run(&given, folder.path(), &cancel));
-            // The pipe is written once the child runs.
-            std::fs::read(folder.path().join("up")).unwrap();
-            cancel.wish();
-            let told = running.join().unwrap().unwrap_err();
-            assert!(told.starts_with("the command was cancelled"), "{told}");
+        let pipe = folder.path().join("pipe");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let (stop, said) = (Stop::new().unwrap(), Stop::new().unwrap());
+        let given = Arguments { command: "(sleep 86400 > pipe) & wait".into(), timeout: None };
+        let told = std::thread::scope(|scope| {
+            let runs = scope.spawn(|| run(&given, folder.path(), Some(&stop)));
+            // It opens once the child holds the other end, and ends once that child is gone.
+            let mut held = std::fs::File::open(&pipe).unwrap();
+            stop.say();
+            assert_eq!(std::io::Read::read(&mut held, &mut [0]).unwrap(), 0);
+            runs.join().unwrap()
         });
+        assert_eq!(told.unwrap_err(), "the command was stopped; what it printed until then:\n[No output.]");
+        said.say();
+        let told =
+            run(&Arguments { command: "sleep 86400".into(), timeout: None }, folder.path(), Some(&said));
+        assert!(told.is_err());
     }
 
     #[test]

@@ -16,13 +16,15 @@ mod rg;
 mod walk;
 mod write;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bench_code::Stop;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::capabilities::{self, Cancel, Capabilities, Equipment};
+use crate::servers;
 
 /// What tools keep from one call to the next.
 #[derive(Debug, Default)]
@@ -34,32 +36,33 @@ pub(crate) struct Kept {
 
 /// Where tools work and what they keep. Calls that run beside one another share it.
 #[derive(Debug)]
-pub(crate) struct Desk<'a> {
-    workspace: &'a Path,
+pub(crate) struct Desk {
+    workspace: PathBuf,
     kept: Mutex<Kept>,
     pub(crate) capabilities: Capabilities,
 }
 
 /// Can a tool of this name be carried out by this build?
 pub(crate) fn is_built(name: &str) -> bool {
-    crate::catalogue::tool_names().contains(&name) || crate::catalogue::is_of_discovery(name)
+    crate::catalogue::is_known(name) || servers::of_tool(name).is_some()
 }
 
-impl<'a> Desk<'a> {
+impl Desk {
     /// A desk with nobody to delegate to.
     #[cfg(test)]
-    pub(crate) fn in_workspace(workspace: &'a Path) -> Self {
+    pub(crate) fn in_workspace(workspace: &Path) -> Self {
         Self::equipped(workspace, Equipment::default())
     }
 
     /// A desk whose tools stop when `cancel` wishes it.
-    pub(crate) fn until(workspace: &'a Path, cancel: &Cancel) -> Self {
+    pub(crate) fn until(workspace: &Path, cancel: &Cancel) -> Self {
         Self::equipped(workspace, Equipment { cancel: cancel.clone(), ..Equipment::default() })
     }
 
     /// A desk with this equipment.
-    pub(crate) fn equipped(workspace: &'a Path, equipment: Equipment) -> Self {
-        Self { workspace, kept: Mutex::default(), capabilities: Capabilities::new(workspace, equipment) }
+    pub(crate) fn equipped(workspace: &Path, equipment: Equipment) -> Self {
+        let capabilities = Capabilities::new(workspace, equipment);
+        Self { workspace: workspace.to_owned(), kept: Mutex::default(), capabilities }
     }
 
     /// What is kept. A call that panicked must not take the lists of the others with it.
@@ -73,11 +76,20 @@ impl<'a> Desk<'a> {
     }
 
     /// Runs a tool whose arguments have been checked against its schema.
+    #[cfg(test)]
     pub(crate) fn run(&self, name: &str, given: Value) -> Result<String, String> {
-        let here = self.workspace;
+        self.run_until(name, given, None)
+    }
+
+    /// Runs a tool whose arguments have been checked against its schema; what takes long ends when it is said.
+    pub(crate) fn run_until(&self, name: &str, given: Value, stop: Option<&Stop>) -> Result<String, String> {
+        let here = &self.workspace;
         match name {
             "read" => read::run(&taken(given)?, here),
-            "bash" => bash::run(&taken(given)?, here, self.capabilities.cancel()),
+            "bash" => {
+                // A script's end stops what it called; the end of the conversation stops everything.
+                bash::run(&taken(given)?, here, stop.or(self.capabilities.cancel().stop()))
+            }
             "edit" => edit::run(&taken(given)?, here),
             "write" => write::run(&taken(given)?, here),
             "fd" => fd::run(&taken(given)?, here),
@@ -96,6 +108,12 @@ impl<'a> Desk<'a> {
             "tasks_update" => lists::update(&mut self.kept().tasks, &taken(given)?),
             "tasks_list" => Ok(lists::shown(&self.kept().tasks)),
             own if capabilities::TOOLS.contains(&own) => self.capabilities.run(own, given),
+            other if servers::of_tool(other).is_some() => {
+                Ok(servers::answer(other, &given)["content"][0]["text"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned())
+            }
             other => Err(format!("{other} is not available in this build")),
         }
     }
