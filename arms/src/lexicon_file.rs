@@ -48,6 +48,7 @@ struct DiscoveryFile {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct RuleFile {
     action: ActionKind,
+    capability: Option<String>,
     tool: String,
     arguments: Value,
     #[serde(default)]
@@ -63,7 +64,18 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Lexicon, CatalogError> {
         .map_err(|source| CatalogError::Malformed { file: file.to_owned(), source: Box::new(source) })?;
     let inconsistent = |fault: String| CatalogError::Inconsistent { file: file.to_owned(), fault };
     for rule in &read.rules {
-        check_placeholders(&rule.arguments, &NAMES).map_err(inconsistent)?;
+        match (rule.action == ActionKind::Use, &rule.capability) {
+            // What a step of the plan says is its own; any name may stand there.
+            (true, Some(_)) => {}
+            (false, None) => check_placeholders(&rule.arguments, &NAMES).map_err(inconsistent)?,
+            (true, None) | (false, Some(_)) => {
+                let fault = format!(
+                    "the rule for {:?}: `capability` belongs to action = \"use\", and there it must stand",
+                    rule.tool
+                );
+                return Err(inconsistent(fault));
+            }
+        }
     }
     for discovery in &read.discovery {
         check_placeholders(&discovery.load_arguments, &["group", "tool"]).map_err(inconsistent)?;
@@ -106,6 +118,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Lexicon, CatalogError> {
 fn rule(file: RuleFile) -> LexiconRule {
     LexiconRule {
         action: file.action,
+        capability: file.capability,
         tool: file.tool,
         arguments: file.arguments,
         substitution: file.substitution,

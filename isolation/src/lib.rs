@@ -47,6 +47,7 @@ pub use launcher::{Launcher, LauncherSeed, PreparedCell};
 pub use passage::{barred_on_the_way, within_reach};
 pub use reach::{Reachable, evidence_of_no_cell, reachable};
 pub use running::{CellExit, RunningCell, Stop};
+pub use seccomp::Debugger;
 pub use seen::Seen;
 pub use set_aside::set_aside;
 pub use slot::{Slot, Slots};

@@ -27,6 +27,7 @@ mod tests;
 use std::os::fd::OwnedFd;
 
 use bench_core::Sha256Hex;
+use serde::{Deserialize, Serialize};
 
 pub use assemble::{CallData, Outcome};
 use assemble::{Instruction, Program};
@@ -96,7 +97,8 @@ pub enum Refusals {
 }
 
 /// May a process of the cell trace another one?
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Debugger {
     /// No.
     #[default]

@@ -7,6 +7,8 @@ use bench_core::Program;
 use bench_core::evidence::Housekeeping;
 use serde::{Deserialize, Serialize};
 
+use crate::seccomp::Debugger;
+
 /// One program to be run behind walls.
 #[derive(Debug, Clone)]
 pub struct CellSpec {
@@ -42,6 +44,10 @@ pub struct Policy {
     /// Is what it tries written down?
     #[serde(default)]
     pub attempts: Attempts,
+    /// May its processes trace one another? Asked for by the task, and confined to the cell by Landlock. Where the network
+    /// is the cell's own they may also connect to one another there: some debuggers speak with their program in no other way.
+    #[serde(default)]
+    pub debugger: Debugger,
 }
 
 /// Is what a cell tries on something outside written down? It is refused either way.

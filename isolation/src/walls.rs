@@ -16,6 +16,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 
 use crate::layout::Use;
 use crate::message::Refusal;
+use crate::seccomp::Debugger;
 use crate::spec::Policy;
 use crate::{seen, system_paths};
 
@@ -104,7 +105,12 @@ pub(crate) fn prepare(
 ) -> Result<RulesetCreated, Refusal> {
     let abi = ABI::from(i32::try_from(abi).unwrap_or(i32::MAX));
     let rights = Rights::of(abi);
-    let mut rules = handled(abi).map_err(|error| Refusal::no_wall(WALL, error))?;
+    // In a network of the cell's own there is nobody but the cell and its recorder.
+    let network = match (places, policy.debugger) {
+        (Places::Own(_), Debugger::Allowed) => BitFlags::EMPTY,
+        (Places::Own(_), Debugger::Refused) | (Places::Host(_), _) => AccessNet::from_all(abi),
+    };
+    let mut rules = handled(abi, network).map_err(|error| Refusal::no_wall(WALL, error))?;
     if let Some(fd) = own_image {
         rules = grant(rules, fd, rights.read, rights.file, "the harness's own binary")?;
     }
@@ -127,19 +133,19 @@ pub(crate) fn prepare(
         rules = grant(rules, fd.as_fd(), rights.of_use(usage), rights.file, &name)?;
     }
     match policy.connect_port {
-        Some(port) if !AccessNet::from_all(abi).is_empty() => rules
+        Some(port) if !network.is_empty() => rules
             .add_rule(NetPort::new(port, AccessNet::ConnectTcp))
             .map_err(|error| Refusal::no_wall(WALL, error)),
         _ => Ok(rules),
     }
 }
 
-fn handled(abi: ABI) -> Result<RulesetCreated, landlock::RulesetError> {
+fn handled(abi: ABI, network: BitFlags<AccessNet>) -> Result<RulesetCreated, landlock::RulesetError> {
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(abi))?;
-    if !AccessNet::from_all(abi).is_empty() {
-        rules = rules.handle_access(AccessNet::from_all(abi))?;
+    if !network.is_empty() {
+        rules = rules.handle_access(network)?;
     }
     if !Scope::from_all(abi).is_empty() {
         rules = rules.scope(Scope::from_all(abi))?;

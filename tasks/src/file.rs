@@ -1,5 +1,7 @@
 //! `task.toml` and plans as they are written: plain structs that keep the place of each value.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -18,6 +20,13 @@ pub struct TaskFile {
     pub track: Option<Spanned<String>>,
     /// What tasks of one family share; the task itself where it is not written.
     pub cluster: Option<Spanned<String>>,
+    /// The capability group whose use must pay; on the orchestration track only.
+    pub capability: Option<Spanned<String>>,
+    /// The metric in which the plan `oracle-capability.toml` must be better than `oracle.toml`.
+    pub primary_outcome: Option<Spanned<String>>,
+    /// May programs of the cell trace one another, as a debugger must?
+    #[serde(default)]
+    pub debugger: bool,
     /// Programs beyond shell and coreutils (with grep, sed and awk) that must be on PATH.
     #[serde(default)]
     pub requires: Vec<Spanned<String>>,
@@ -37,6 +46,18 @@ pub struct TaskFile {
 pub struct PlanFile {
     /// Version of the task format: 1.
     pub format_version: Spanned<u32>,
+    /// The steps; the last one, and only that, is the answer.
+    #[serde(default)]
+    pub step: Vec<Spanned<StepFile>>,
+    /// What the agents play that the plan starts, by their names.
+    #[serde(default)]
+    pub child: BTreeMap<String, ChildFile>,
+}
+
+/// The part of a plan that a second agent plays.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ChildFile {
     /// The steps; the last one, and only that, is the answer.
     #[serde(default)]
     pub step: Vec<Spanned<StepFile>>,
@@ -62,6 +83,8 @@ pub struct StepFile {
     pub search: Option<Spanned<SearchFile>>,
     /// Find files by name.
     pub find: Option<Spanned<SearchFile>>,
+    /// Use a capability beyond the core tools: `capability` names it, the rest is what it is told.
+    pub r#use: Option<Spanned<toml::Table>>,
     /// Say the final answer and stop.
     pub answer: Option<Spanned<String>>,
     /// Actions that do not depend on one another.

@@ -32,7 +32,7 @@ impl TaskEntry {
     pub(crate) fn visibility(&self) -> Visibility {
         match self.name.split('/').next().unwrap_or_default() {
             "instruction.md" | "workspace" => Visibility::Shown,
-            "oracle.toml" | "cheats" | "verify" => Visibility::Hidden,
+            "oracle.toml" | "oracle-capability.toml" | "cheats" | "verify" => Visibility::Hidden,
             "oracle" => Visibility::Played,
             _ => Visibility::Apart,
         }

@@ -14,8 +14,8 @@ mod text;
 mod verify;
 
 pub use error::TaskError;
-pub use file::{EditFile, PlanFile, SearchFile, StepFile, TaskFile, WriteFile};
-pub use plan::{load_cheats, load_plan};
+pub use file::{ChildFile, EditFile, PlanFile, SearchFile, StepFile, TaskFile, WriteFile};
+pub use plan::{load_capability_plan, load_cheats, load_plan};
 pub use programs::missing_programs;
 pub use suite::{Suite, find_suite, list_suites};
 pub use verify::{Verification, VerifyFault, VerifySite, verify};

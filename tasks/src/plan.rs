@@ -13,12 +13,20 @@ use crate::error::TaskError;
 use crate::file::{EditFile, FORMAT_VERSION, PlanFile, SearchFile, StepFile, WriteFile};
 use crate::text::{KnownText, Texts};
 
+/// The plan through a capability.
+pub(crate) const CAPABILITY_PLAN: &str = "oracle-capability.toml";
 /// Folder of the files whose text a plan writes.
 const PLAYED_DIR: &str = "oracle";
 
 /// The reference plan of a task. Errors name file, line and key of everything in it that could not be played.
 pub fn load_plan(task: &Task) -> Result<Plan, TaskError> {
     load(task, &task.dir.join("oracle.toml"))
+}
+
+/// The plan of a task through the capability that it asks for; none where it asks for none.
+pub fn load_capability_plan(task: &Task) -> Result<Option<Plan>, TaskError> {
+    let path = task.dir.join(CAPABILITY_PLAN);
+    path.is_file().then(|| load(task, &path)).transpose()
 }
 
 /// The plans that must not pass, by the names of their files without ending; none where the task has no `cheats/`.
@@ -34,8 +42,9 @@ pub fn load_cheats(task: &Task) -> Result<BTreeMap<String, Plan>, TaskError> {
 /// What is wrong with the plans of a task, cheats included.
 pub(crate) fn problems(task: &Task) -> Vec<Problem> {
     let plan = load_plan(task).err();
+    let capability = load_capability_plan(task).err();
     let cheats = load_cheats(task).err();
-    plan.into_iter().chain(cheats).flat_map(|error| error.problems).collect()
+    plan.into_iter().chain(capability).chain(cheats).flat_map(|error| error.problems).collect()
 }
 
 /// The message for a file of another format version.
@@ -73,8 +82,18 @@ fn load(task: &Task, path: &Path) -> Result<Plan, TaskError> {
     let file: PlanFile = source.parse()?;
     let mut reader =
         PlanReader { source, task, texts: Texts::new(task.workspace_dir()), problems: Vec::new() };
-    let steps = reader.steps(&file);
-    if reader.problems.is_empty() { Ok(Plan { steps }) } else { Err(reader.problems.into()) }
+    if *file.format_version.get_ref() != FORMAT_VERSION {
+        reader.problems.push(wrong_version(source, &file.format_version));
+    }
+    let steps = reader.steps(&file.step);
+    let mut children = BTreeMap::new();
+    for (name, child) in &file.child {
+        // A second agent finds the files of the workspace; what others make of them meanwhile nobody follows.
+        reader.texts = Texts::new(task.workspace_dir());
+        let steps = reader.steps(&child.step);
+        children.insert(name.clone(), Plan { steps, children: BTreeMap::new() });
+    }
+    if reader.problems.is_empty() { Ok(Plan { steps, children }) } else { Err(reader.problems.into()) }
 }
 
 /// Reads the steps of one plan in order and gathers what is wrong with them.
@@ -86,17 +105,14 @@ struct PlanReader<'a> {
 }
 
 impl PlanReader<'_> {
-    fn steps(&mut self, file: &PlanFile) -> Vec<Step> {
-        if *file.format_version.get_ref() != FORMAT_VERSION {
-            self.problems.push(wrong_version(self.source, &file.format_version));
-        }
-        if file.step.is_empty() {
+    fn steps(&mut self, tables: &[Spanned<StepFile>]) -> Vec<Step> {
+        if tables.is_empty() {
             let message = "the plan is empty: add [[step]] tables, the last of which is the answer";
             self.problems.push(Problem::of_file(self.source.file, message).with_key("step"));
         }
-        let last = file.step.len().saturating_sub(1);
+        let last = tables.len().saturating_sub(1);
         let mut steps = Vec::new();
-        for (index, table) in file.step.iter().enumerate() {
+        for (index, table) in tables.iter().enumerate() {
             let answers = table.get_ref().answer.is_some();
             if answers && index != last {
                 self.wrong(table.span(), "only the last step may answer: the answer ends the cell, and this step is followed by others");
@@ -150,7 +166,7 @@ impl PlanReader<'_> {
         let step = table.get_ref();
         let found = words(step);
         if found.len() != 1 {
-            let all = "run, read, write, edit, search, find, answer, together";
+            let all = "run, read, write, edit, search, find, use, answer, together";
             let message = match found.as_slice() {
                 [] => format!("the step does nothing: write exactly one of {all}"),
                 several => format!(
@@ -200,8 +216,26 @@ impl PlanReader<'_> {
             let (pattern, path) = self.pattern(find.get_ref())?;
             return Some(Action::Find { pattern, path });
         }
+        if let Some(used) = &step.r#use {
+            return self.used(used);
+        }
         let answer = step.answer.as_ref()?;
         Some(Action::Answer { text: self.filled(answer)? })
+    }
+
+    fn used(&mut self, table: &Spanned<toml::Table>) -> Option<Action> {
+        // What a capability does to files is not followed.
+        self.texts.command_ran();
+        let mut values = table.get_ref().clone();
+        let capability = match values.remove("capability") {
+            Some(toml::Value::String(capability)) if !capability.is_empty() => capability,
+            Some(_) | None => {
+                self.wrong(table.span(), "`use` names its capability: add capability = \"…\"");
+                return None;
+            }
+        };
+        let values = serde_json::to_value(values).ok()?.as_object()?.clone();
+        Some(Action::Use { capability, values })
     }
 
     fn write(&mut self, table: &Spanned<WriteFile>) -> Option<Action> {
@@ -312,12 +346,14 @@ impl PlanReader<'_> {
     }
 
     fn refuse_canary(&mut self, action: &Action, span: Range<usize>) {
+        let said = serde_json::to_string(action).unwrap_or_default();
         let texts: Vec<&String> = match action {
             Action::Run { command } => vec![command],
             Action::Read { path, .. } => vec![path],
             Action::Write { path, content } => vec![path, content],
             Action::Edit { path, old, new, .. } => vec![path, old, new],
             Action::Search { pattern, path } | Action::Find { pattern, path } => vec![pattern, path],
+            Action::Use { .. } => vec![&said],
             Action::Answer { text } => vec![text],
         };
         if texts.iter().any(|text| text.contains(&self.task.canary)) {
@@ -339,6 +375,7 @@ fn words(step: &StepFile) -> Vec<&'static str> {
         ("edit", step.edit.is_some()),
         ("search", step.search.is_some()),
         ("find", step.find.is_some()),
+        ("use", step.r#use.is_some()),
         ("answer", step.answer.is_some()),
         ("together", step.together.is_some()),
     ]
@@ -355,11 +392,12 @@ fn dependence(actions: &[Action]) -> Option<String> {
         | Action::Read { .. }
         | Action::Search { .. }
         | Action::Find { .. }
+        | Action::Use { .. }
         | Action::Answer { .. } => None,
     };
     let touches = |action: &Action, file: &str| match action {
         Action::Write { path, .. } | Action::Edit { path, .. } | Action::Read { path, .. } => path == file,
-        Action::Run { .. } | Action::Search { .. } | Action::Find { .. } => true,
+        Action::Run { .. } | Action::Search { .. } | Action::Find { .. } | Action::Use { .. } => true,
         Action::Answer { .. } => false,
     };
     for (index, action) in actions.iter().enumerate() {

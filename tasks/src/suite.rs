@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use bench_core::source::unknown;
-use bench_core::{Problem, Sha256Hex, Source, SuiteId, Task, TaskId, Track};
+use bench_core::{Metric, Problem, Sha256Hex, Source, SuiteId, Task, TaskId, Track};
 use toml::Spanned;
 
 use crate::error::TaskError;
@@ -131,6 +131,9 @@ fn load_task(dir: &Path) -> Result<Task, Vec<Problem>> {
         title: file.title.into_inner(),
         track: file.track.as_ref().and_then(|word| track(word.get_ref())).unwrap_or(Track::Default),
         instruction,
+        capability: file.capability.map(Spanned::into_inner),
+        primary_outcome: file.primary_outcome.and_then(|word| Metric::from_key(word.get_ref())),
+        debugger: file.debugger,
         requires: file.requires.into_iter().map(|program| program.into_inner()).collect(),
         dir: dir.to_owned(),
         canary,
@@ -139,6 +142,10 @@ fn load_task(dir: &Path) -> Result<Task, Vec<Problem>> {
         sha256: folder::digest(&entries),
     };
     problems.extend(plan::problems(&task));
+    if task.capability.is_some() != entries.iter().any(|entry| entry.name == plan::CAPABILITY_PLAN) {
+        let message = "capability = \"…\" in task.toml and the plan oracle-capability.toml belong together: add the one that is missing";
+        problems.push(Problem::of_file(&path, message).with_key("capability"));
+    }
     if problems.is_empty() { Ok(task) } else { Err(problems) }
 }
 
@@ -190,6 +197,20 @@ fn file_problems(file: &TaskFile, source: Source<'_>) -> Vec<Problem> {
     {
         problems
             .push(source.at(word.span(), unknown("track", word.get_ref(), &["default", "orchestration"])));
+    }
+    // Compared by ratio, less is better: a share of cells is another kind of number.
+    let may_be_primary = |metric: &Metric| *metric != Metric::PrimaryOutcome && !metric.is_rate();
+    if let Some(word) = &file.primary_outcome
+        && Metric::from_key(word.get_ref()).is_none_or(|metric| !may_be_primary(&metric))
+    {
+        let metrics = Metric::ALL.iter().filter(|metric| may_be_primary(metric));
+        let known: Vec<&str> = metrics.map(|metric| metric.key()).collect();
+        problems.push(source.at(word.span(), unknown("metric", word.get_ref(), &known)));
+    }
+    if file.capability.is_some() != file.primary_outcome.is_some() {
+        let place = file.capability.as_ref().or(file.primary_outcome.as_ref()).map(Spanned::span);
+        let message = "capability and primary-outcome belong together: write both, or neither";
+        problems.extend(place.map(|place| source.at(place, message)));
     }
     if let Some(cluster) = &file.cluster
         && cluster.get_ref().trim().is_empty()

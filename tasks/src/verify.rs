@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use bench_core::{IsolationLevel, Program, Task};
-use bench_isolation::{Attempts, CellExit, CellSpec, LaunchError, Launcher, Policy, Stop, Workspace};
+use bench_isolation::{
+    Attempts, CellExit, CellSpec, Debugger, LaunchError, Launcher, Policy, Stop, Workspace,
+};
 
 /// What the hidden check said.
 #[derive(Debug, Clone, PartialEq)]
@@ -136,6 +138,7 @@ fn cell_spec(script: &Path, task: &Task, site: &VerifySite<'_>, level: Isolation
             // What a verifier tries is its author's doing; it is believed for its exit code alone.
             attempts: Attempts::Unheard,
             housekeeping: Vec::new(),
+            debugger: Debugger::Refused,
         },
         wall_ms: site.wall_ms,
         output_cap_bytes: 4 << 20,

@@ -279,6 +279,7 @@ answer = "done"
             | Action::Write { .. }
             | Action::Search { .. }
             | Action::Find { .. }
+            | Action::Use { .. }
             | Action::Answer { .. } => None,
         })
         .collect();

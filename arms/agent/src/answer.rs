@@ -201,8 +201,8 @@ mod tests {
         assert!(ask("read", "").contains("path is missing"));
         assert!(ask("read", &json!({"path": "no"}).to_string()).contains("no: "));
         assert_eq!(
-            ask("workflow", &json!({"script": "return 1"}).to_string()),
-            "workflow is not available in this build"
+            ask("workflow", &json!({"steps": [{"id": "a", "agent": "x"}]}).to_string()),
+            "an agent at this depth cannot run workflows"
         );
     }
 }

@@ -114,7 +114,7 @@ mod tests {
             ("bash", json!({"command": "x", "timeout": 0.5})),
             ("edit", json!({"path": "a", "edits": [{"oldText": "x", "newText": ""}]})),
             ("fd", json!({})),
-            ("workflow", json!({"script": "return 1", "args": {"any": [1]}})),
+            ("workflow", json!({"steps": [{"id": "a", "each": [1]}], "args": {"any": [1]}})),
         ] {
             assert_eq!(check(&tool(name).unwrap(), &given), Ok(()), "{name}");
         }

@@ -101,6 +101,13 @@ const TOOLS: &[Row] = rows! {
     "archive_read", Home::Group("session"), Shared;
     "tasks_update", Home::Group("session"), Exclusive;
     "tasks_list", Home::Group("session"), Shared;
+    "subagent_wait", Home::Group("delegate"), Shared;
+    "subagent_send", Home::Group("delegate"), Exclusive;
+    "subagent_check", Home::Group("delegate"), Shared;
+    "subagent_cancel", Home::Group("delegate"), Exclusive;
+    "subagent_list", Home::Group("delegate"), Shared;
+    "workflow_status", Home::Group("workflow"), Shared;
+    "workflow_stop", Home::Group("workflow"), Exclusive;
     "bg_status", Home::Group("background"), Shared;
     "bg_list", Home::Group("background"), Shared;
     "bg_watch", Home::Group("background"), Shared;
@@ -194,6 +201,11 @@ impl ToolDefinition {
 /// The names of all tools that a surface can list, in the order of the catalogue.
 pub fn tool_names() -> Vec<&'static str> {
     TOOLS.iter().filter(|row| row.home.is_listed()).map(|row| row.name).collect()
+}
+
+/// Is it a tool of the catalogue, whoever brings it?
+pub(crate) fn is_known(name: &str) -> bool {
+    row(name).is_some()
 }
 
 /// The tool of this name, the gateway among them.

@@ -10,6 +10,7 @@ use crate::budget;
 use crate::catalogue::Access;
 use crate::code::{CodeCall, Scripts};
 use crate::door::{Door, DoorError};
+use crate::kin::Role;
 use crate::offer::Offer;
 use crate::pipeline::{Answered, Pipeline};
 use crate::request::{Asked, Said, Shown};
@@ -30,6 +31,8 @@ pub(crate) enum ConversationError {
     Surface(#[from] SurfaceError),
     #[error(transparent)]
     Door(#[from] DoorError),
+    #[error("{0}")]
+    Stopped(String),
     #[error("code mode is on and its worker cannot be started: {0}")]
     Worker(std::io::Error),
     #[error("the runtime for network calls cannot be made: {0}")]
@@ -38,17 +41,23 @@ pub(crate) enum ConversationError {
 
 /// Holds the conversation and returns the model's final text.
 pub(crate) fn hold(start: &Start) -> Result<String, ConversationError> {
-    let door = Door::to(&start.base_url, &start.api_key, start.wire)?;
+    hold_as(start, Role::default())
+}
+
+/// The same for whoever the conversation belongs to.
+pub(crate) fn hold_as(start: &Start, role: Role) -> Result<String, ConversationError> {
+    let door = Door::to(&start.base_url, &start.api_key, start.wire)?.for_agent(role.name.as_deref());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()
         .map_err(ConversationError::Runtime)?;
-    runtime.block_on(Conversation::begin(start, &door)?.hold_to_the_end())
+    runtime.block_on(Conversation::begin(start, &door, role)?.hold_to_the_end())
 }
 
 struct Conversation<'a> {
     start: &'a Start,
     door: &'a Door,
+    role: Role,
     asked: Asked<'a>,
     offer: Offer,
     pipeline: Arc<Pipeline>,
@@ -62,9 +71,11 @@ struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    fn begin(start: &'a Start, door: &'a Door) -> Result<Self, ConversationError> {
+    fn begin(start: &'a Start, door: &'a Door, role: Role) -> Result<Self, ConversationError> {
         let mut offer = Offer::of(&start.surface, &start.capabilities, start.wire)?;
         offer.preload(&start.surface, &start.instruction);
+        let desk = Desk::equipped(&start.workspace, role.equipment(start, door.marks()));
+        let pipeline = Pipeline::new(desk, start.surface.budget.as_ref());
         Ok(Self {
             asked: Asked {
                 model: &start.model,
@@ -74,10 +85,8 @@ impl<'a> Conversation<'a> {
             },
             system: offer.system_text(&start.workspace.to_string_lossy()),
             said: vec![Said::User(start.instruction.clone())],
-            pipeline: Arc::new(Pipeline::new(
-                Desk::in_workspace(&start.workspace),
-                start.surface.budget.as_ref(),
-            )),
+            pipeline: Arc::new(pipeline.of_agent(role.name.as_deref())),
+            role,
             scripts: offer.code().map(Scripts::ready).transpose().map_err(ConversationError::Worker)?,
             mark: None,
             turn: 0,
@@ -90,8 +99,10 @@ impl<'a> Conversation<'a> {
     async fn hold_to_the_end(mut self) -> Result<String, ConversationError> {
         loop {
             self.turn += 1;
+            self.hear_parent()?;
             self.plan();
             let turn = self.next_turn().await?;
+            self.tell_parent(&turn);
             let go_on = self.pipeline.desk.capabilities.goal().turn_over(turn.calls.len(), spent(&turn));
             if turn.calls.is_empty() {
                 let Some(words) = go_on else { return Ok(turn.text) };
@@ -107,7 +118,8 @@ impl<'a> Conversation<'a> {
                 self.said.push(Said::Result { call, text: answered.text, schemas: answered.schemas });
             }
             self.said.extend(go_on.map(Said::User));
-            say(&AgentEvent::Tally { turn: self.turn, tally: &self.pipeline.tally() });
+            self.pipeline.tally().workflow_calls = self.pipeline.desk.capabilities.workflow_calls();
+            self.say(&AgentEvent::Tally { turn: self.turn, tally: &self.pipeline.tally() });
             for turning in turnings {
                 match turning {
                     Turning::Mark => self.mark = Some(self.said.len()),
@@ -119,12 +131,41 @@ impl<'a> Conversation<'a> {
         }
     }
 
+    /// What the agent that started this one has said meanwhile; an `Err` when this one has to stop.
+    fn hear_parent(&mut self) -> Result<(), ConversationError> {
+        let Some(link) = &self.role.link else { return Ok(()) };
+        let messages = link.before_turn().map_err(ConversationError::Stopped)?;
+        let heard = messages.iter().map(|text| format!("From the agent that started you: {text}"));
+        self.said.extend(heard.map(Said::User));
+        Ok(())
+    }
+
+    fn tell_parent(&self, turn: &Turn) {
+        if let Some(link) = &self.role.link {
+            let calls: Vec<&str> = turn.calls.iter().map(|call| call.name.as_str()).collect();
+            link.after_turn(spent(turn), &calls.join(", "));
+        }
+    }
+
+    /// Asks the model, unless this agent is to stop while it waits.
+    async fn ask(&self, body: Vec<u8>) -> Result<Turn, ConversationError> {
+        let Some(link) = &self.role.link else { return Ok(self.door.ask(body).await?) };
+        tokio::select! {
+            turn = self.door.ask(body) => Ok(turn?),
+            () = link.cancel.wished() => Err(ConversationError::Stopped("it was cancelled".to_owned())),
+        }
+    }
+
+    fn say(&self, event: &AgentEvent<'_>) {
+        say(self.role.name.as_deref(), event);
+    }
+
     /// The tools of the next request, held against what can be carried out.
     fn plan(&mut self) {
         let resources = self.resources();
         self.offer.plan(&resources);
         let collisions = self.offer.collisions().iter();
-        say(&AgentEvent::Plan {
+        self.say(&AgentEvent::Plan {
             turn: self.turn,
             resources: &resources,
             tools: self.offer.tools().iter().map(|tool| tool.name.as_str()).collect(),
@@ -141,25 +182,27 @@ impl<'a> Conversation<'a> {
             Resource::TaskList => self.pipeline.desk.has_tasks(),
             Resource::Checkpoint => self.mark.is_some(),
             Resource::Background => self.pipeline.desk.capabilities.has_background(),
+            Resource::Subagent => self.pipeline.desk.capabilities.has_subagents(),
+            Resource::Workflow => self.pipeline.desk.capabilities.has_workflow(),
             Resource::Goal => self.pipeline.desk.capabilities.goal().is_open(),
         };
         Resource::ALL.into_iter().filter(exists).collect()
     }
 
     /// Asks the model; first for a summary when the conversation fills its share of the window.
-    async fn next_turn(&mut self) -> Result<Turn, DoorError> {
+    async fn next_turn(&mut self) -> Result<Turn, ConversationError> {
         let body = self.body();
         let repeated = self.each_turn().map_or(0, str::len) as u64;
         self.pipeline.tally().repeated_guidance_bytes += repeated;
         if !self.is_too_long(&body) {
-            return self.door.ask(body).await;
+            return self.ask(body).await;
         }
         let mut said = self.said.clone();
         said.push(Said::User(SUMMARISE.to_owned()));
         let shown = Shown { system: &self.system, said: &said, offer: None };
-        let summary = self.door.ask(self.asked.request(&shown)).await?;
+        let summary = self.ask(self.asked.request(&shown)).await?;
         self.compact(&summary.text);
-        self.door.ask(self.body()).await
+        self.ask(self.body()).await
     }
 
     fn body(&self) -> Vec<u8> {
@@ -222,7 +265,7 @@ impl<'a> Conversation<'a> {
         let one_at_a_time = self.start.capabilities.parallel_tool_calls == Some(false);
         let scheduling = if one_at_a_time { Scheduling::Serial } else { self.start.surface.scheduling };
         let waves = waves(scheduling, &access);
-        say(&AgentEvent::Waves {
+        self.say(&AgentEvent::Waves {
             turn: self.turn,
             waves: waves
                 .iter()

@@ -12,6 +12,8 @@ use hyper::{Request, Response, Uri};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
+use crate::capabilities::Marks;
+
 /// Characters of a refusal's body that are shown.
 const SHOWN: usize = 500;
 
@@ -24,7 +26,12 @@ pub(crate) struct Door {
     api: Api,
     endpoint: &'static str,
     bearer: String,
+    /// The agent that asks, where it is not the main one.
+    agent: Option<String>,
 }
+
+/// Header by which a second agent says who asks.
+const AGENT_HEADER: &str = "x-bench-agent";
 
 /// Why there is no turn.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +78,18 @@ impl Door {
             api,
             endpoint,
             bearer: format!("Bearer {api_key}"),
+            agent: None,
         })
+    }
+
+    /// The same door for an agent of this name: letters, digits and signs.
+    pub(crate) fn for_agent(self, name: Option<&str>) -> Self {
+        Self { agent: name.map(str::to_owned), ..self }
+    }
+
+    /// Where this agent marks beginnings and ends.
+    pub(crate) fn marks(&self) -> Marks {
+        Marks::to(&self.authority, &self.base, &self.bearer, self.agent.as_deref())
     }
 
     /// Asks the person who gave the task; the harness answers for him and counts it. An `Err` is what the model is told.
@@ -119,7 +137,11 @@ impl Door {
             http1::handshake(TokioIo::new(stream)).await.map_err(|source| self.broken(source))?;
         // Its errors come back through the response as well.
         tokio::spawn(connection);
-        let request = Request::post(format!("{}/{endpoint}", self.base))
+        let mut request = Request::post(format!("{}/{endpoint}", self.base));
+        if let Some(agent) = &self.agent {
+            request = request.header(AGENT_HEADER, agent);
+        }
+        let request = request
             .header(HOST, &self.authority)
             .header(AUTHORIZATION, &self.bearer)
             .header(CONTENT_TYPE, "application/json")

@@ -18,6 +18,7 @@ mod conversation;
 mod conversation_tests;
 mod devices;
 mod door;
+mod kin;
 mod offer;
 mod pipeline;
 mod registry;
@@ -52,7 +53,7 @@ pub fn agent_main(args: impl Iterator<Item = OsString>) -> ExitCode {
     capabilities::end_all_below();
     let kept = match &told {
         Ok(text) => {
-            tally::say(&tally::AgentEvent::Answer { text });
+            tally::say(None, &tally::AgentEvent::Answer { text });
             Ok(())
         }
         Err(error) => writeln!(std::io::stderr(), "bench agent: {error}"),

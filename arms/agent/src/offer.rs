@@ -170,7 +170,7 @@ impl Offer {
             owner: owner(&entry.name),
             group: home,
             exposure: entry.model,
-            needs: Resource::needed_by(&entry.name).filter(|_| self.followed),
+            needs: Resource::awaited_by(entry).filter(|_| self.followed),
         });
         match registered {
             Ok(()) => Ok(()),
@@ -243,7 +243,7 @@ impl Offer {
     pub(crate) fn plan(&mut self, resources: &Resources) {
         self.shown = self.registry.plan(resources);
         if let Some(code) = &mut self.code {
-            let needs = |name: &str| Resource::needed_by(name).filter(|_| self.followed);
+            let needs = |name: &str| self.registry.needs(name);
             code.plan(&self.shown, |name| needs(name).is_none_or(|needed| resources.has(needed)));
             for tool in &mut self.shown {
                 *tool = code.dressed(tool);

@@ -25,6 +25,7 @@ pub(crate) fn surface(tools: Vec<SurfaceTool>) -> Surface {
         prompt: Prompt::Full,
         preload: Vec::new(),
         lifecycle: bench_core::Lifecycle::Ignored,
+        delegation: bench_core::Delegation::default(),
         budget: None,
         compaction: None,
         scheduling: bench_core::Scheduling::Serial,

@@ -48,6 +48,8 @@ pub(crate) struct Answered {
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     pub(crate) desk: Desk,
+    /// Whose calls these are; none = the main agent's.
+    agent: Option<String>,
     budget: Option<ResultBudget>,
     tally: Mutex<Tally>,
     /// Calls that tools make wait here for one another as the calls of a turn do in their waves.
@@ -56,7 +58,12 @@ pub(crate) struct Pipeline {
 
 impl Pipeline {
     pub(crate) fn new(desk: Desk, budget: Option<&ResultBudget>) -> Self {
-        Self { desk, budget: budget.cloned(), tally: Mutex::default(), gate: RwLock::default() }
+        Self { desk, agent: None, budget: budget.cloned(), tally: Mutex::default(), gate: RwLock::default() }
+    }
+
+    /// The same for the calls of a second agent.
+    pub(crate) fn of_agent(self, agent: Option<&str>) -> Self {
+        Self { agent: agent.map(str::to_owned), ..self }
     }
 
     /// The counts. A call that panicked must not take those of the others with it.
@@ -132,7 +139,9 @@ impl Pipeline {
         }
         let text = std::mem::take(&mut answered.text);
         let reference = budget.archive.then(|| self.desk.kept().archive.keep(text.clone()));
-        say(&AgentEvent::Original { turn, tool: &call.name, reference: reference.as_deref(), text: &text });
+        let event =
+            AgentEvent::Original { turn, tool: &call.name, reference: reference.as_deref(), text: &text };
+        say(self.agent.as_deref(), &event);
         answered.text = budget::cut(budget, &text, reference.as_deref());
         let mut tally = self.tally();
         tally.results_cut += 1;

@@ -100,6 +100,12 @@ impl Registry {
         self.entries.iter().filter(own).map(|entry| (&entry.registration, entry.loading))
     }
 
+    /// The resource without which a tool is left out.
+    pub(crate) fn needs(&self, tool: &str) -> Option<Resource> {
+        let named = |entry: &&Entry| entry.registration.definition.name == tool;
+        self.entries.iter().find(named).and_then(|entry| entry.registration.needs)
+    }
+
     /// Asks for the deferred tools that `wanted` selects. What belongs to others is never touched.
     pub(crate) fn ask_for(&mut self, wanted: impl Fn(&Registration) -> bool) -> Vec<Arc<ToolDefinition>> {
         let mut asked = Vec::new();

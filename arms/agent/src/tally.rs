@@ -25,6 +25,8 @@ pub(crate) struct Tally {
     pub calls: u64,
     /// Calls that tools made.
     pub nested_calls: u64,
+    /// Calls that steps of workflows made.
+    pub workflow_calls: u64,
     /// Of these, made by a script while another of its calls was open.
     pub concurrent_nested_calls: u64,
     /// Scripts that were handed over.
@@ -125,9 +127,13 @@ pub(crate) enum AgentEvent<'a> {
     Answer { text: &'a str },
 }
 
-/// Says it. A standard output that nobody takes is no reason to stop working.
-pub(crate) fn say(event: &AgentEvent<'_>) {
-    let _ = writeln!(std::io::stdout(), "{}", json!(event));
+/// Says it for an agent (none = the main one). A standard output that nobody takes is no reason to stop working.
+pub(crate) fn say(agent: Option<&str>, event: &AgentEvent<'_>) {
+    let mut line = json!(event);
+    if let Some(agent) = agent {
+        line["agent"] = agent.into();
+    }
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ fn every_way_of_discovery_is_lean_and_showing_all_is_not() {
     let headless = request("headless");
     assert_eq!(headless["tools"].as_array().unwrap().len(), 6);
     assert_eq!(system_text(&headless).lines().count(), 4);
-    assert_eq!(request("all")["tools"].as_array().unwrap().len(), 31);
+    assert_eq!(request("all")["tools"].as_array().unwrap().len(), 34);
 }
 
 #[test]

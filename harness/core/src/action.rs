@@ -1,12 +1,17 @@
 //! The reference plan of a task, in words that no tool is named by.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// A reference plan: steps in order; the last one is the final answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// The steps.
     pub steps: Vec<Step>,
+    /// What agents play that the plan starts, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub children: BTreeMap<String, Plan>,
 }
 
 /// Actions that do not depend on one another: one turn may carry them all.
@@ -66,6 +71,13 @@ pub enum Action {
         /// Where, "." for everywhere.
         path: String,
     },
+    /// Use a capability beyond reading, writing and running.
+    Use {
+        /// Which, in the lexicon's words: `delegate`, `gather`, `start-background`, ….
+        capability: String,
+        /// What it needs to be told, by the names that the lexicon's rule fills in.
+        values: serde_json::Map<String, serde_json::Value>,
+    },
     /// Say the final answer and stop.
     Answer {
         /// What is said.
@@ -89,6 +101,8 @@ pub enum ActionKind {
     Search,
     /// [`Action::Find`].
     Find,
+    /// [`Action::Use`].
+    Use,
     /// [`Action::Answer`].
     Answer,
 }
@@ -103,6 +117,7 @@ impl Action {
             Self::Edit { .. } => ActionKind::Edit,
             Self::Search { .. } => ActionKind::Search,
             Self::Find { .. } => ActionKind::Find,
+            Self::Use { .. } => ActionKind::Use,
             Self::Answer { .. } => ActionKind::Answer,
         }
     }
@@ -118,6 +133,7 @@ impl ActionKind {
             Self::Edit => "edit",
             Self::Search => "search",
             Self::Find => "find",
+            Self::Use => "use",
             Self::Answer => "answer",
         }
     }

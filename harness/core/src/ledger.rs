@@ -212,6 +212,23 @@ pub struct TokenizerIdentity {
     pub vocabulary_sha256: Sha256Hex,
 }
 
+/// What one second agent asked for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentTotals {
+    /// Its name, as the agent that started it gave it.
+    pub name: String,
+    /// Requests of every kind.
+    pub requests: u32,
+    /// Input tokens.
+    pub input_tokens: u64,
+    /// Output tokens.
+    pub output_tokens: u64,
+    /// When its first request was passed on, in milliseconds since the recorder started; null = none was.
+    pub first_ms: Option<f64>,
+    /// When its last answer had arrived.
+    pub last_ms: Option<f64>,
+}
+
 /// How the oracle played.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OracleEvidence {

@@ -32,6 +32,9 @@ pub struct Lexicon {
 pub struct LexiconRule {
     /// The kind of action.
     pub action: ActionKind,
+    /// For `use`: the capability that it plays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capability: Option<String>,
     /// Exact name of the tool as the request offers it.
     pub tool: String,
     /// Arguments as JSON with placeholders: a string that is exactly `{path}` becomes the value with its type; inside a
@@ -39,6 +42,7 @@ pub struct LexiconRule {
     /// out when the action does not say it. Names: command, path, offset, limit, content, old, new, whole, pattern,
     /// workspace (its absolute path), hunk (an edit as lines of a patch), added (content as lines of a patch). A tool
     /// that takes free text has a string here.
+    /// A rule for `use` may hold any name of lower-case letters and `_`: the step's values of that name.
     /// A rule that holds a plain `{offset}` which the action does not say does not apply: the next one is tried.
     pub arguments: serde_json::Value,
     /// Is this not the tool of the action's own kind (an edit played by writing the whole file, a search by the shell)?

@@ -50,7 +50,7 @@ pub use price::{Price, PriceCard};
 pub use schedule::{Block, Cell, Schedule, Shard};
 pub use source::{Problem, Source};
 pub use surface::{
-    CodeExposure, Compaction, Discovery, IntentRule, Lifecycle, ModelExposure, Prompt, ResultBudget,
-    Scheduling, Surface, SurfaceFactor, SurfaceTool,
+    CodeExposure, Compaction, Delegation, Discovery, IntentRule, Lifecycle, ModelExposure, Prompt,
+    ResultBudget, Scheduling, Surface, SurfaceFactor, SurfaceTool,
 };
 pub use task::{AskAnswer, Task, Track};

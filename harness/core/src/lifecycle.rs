@@ -8,6 +8,10 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 pub use check::{ShownTurn, Violation, ViolationKind, violations};
+use crate::surface::{ModelExposure, SurfaceTool};
+
+/// Groups that are loaded whole, whatever exists: their tools speak of one another.
+const WHOLE_GROUPS: [&str; 2] = ["delegate", "workflow"];
 
 /// Something that exists for a while: a list, a mark, whatever a tool began and another one works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -21,11 +25,16 @@ pub enum Resource {
     Background,
     /// An open goal.
     Goal,
+    /// An agent that the agent started, until its end has been told.
+    Subagent,
+    /// A workflow that runs beside the conversation, until its end has been told.
+    Workflow,
 }
 
 impl Resource {
     /// Every resource.
-    pub const ALL: [Self; 4] = [Self::TaskList, Self::Checkpoint, Self::Background, Self::Goal];
+    pub const ALL: [Self; 6] =
+        [Self::TaskList, Self::Checkpoint, Self::Background, Self::Goal, Self::Subagent, Self::Workflow];
 
     /// The word used in files and output.
     pub fn word(self) -> &'static str {
@@ -34,6 +43,8 @@ impl Resource {
             Self::Checkpoint => "checkpoint",
             Self::Background => "background",
             Self::Goal => "goal",
+            Self::Subagent => "subagent",
+            Self::Workflow => "workflow",
         }
     }
 
@@ -44,7 +55,19 @@ impl Resource {
             Self::Checkpoint => &["rewind"],
             Self::Background => &["bg_status", "bg_list", "bg_watch", "bg_kill"],
             Self::Goal => &["get_goal", "update_goal"],
+            Self::Subagent => {
+                &["subagent_wait", "subagent_send", "subagent_check", "subagent_cancel", "subagent_list"]
+            }
+            Self::Workflow => &["workflow_status", "workflow_stop"],
         }
+    }
+
+    /// The resource without which an entry of a surface is left out. Groups whose schemas must stay stable are loaded
+    /// whole: what they hold waits for nothing once they are.
+    pub fn awaited_by(entry: &SurfaceTool) -> Option<Self> {
+        let whole = entry.model == ModelExposure::Deferred
+            && entry.group.as_deref().is_some_and(|group| WHOLE_GROUPS.contains(&group));
+        Self::needed_by(&entry.name).filter(|_| !whole)
     }
 
     /// The resource that a tool needs; none = it does not depend on one.

@@ -72,6 +72,17 @@ pub enum Metric {
     RepeatedGuidanceBytes,
     /// Times a person had to answer, hand over or approve.
     HumanSteps,
+    /// The outcome that the cell's task wrote down beforehand as its primary one; unknown where it has none.
+    PrimaryOutcome,
+    /// From the main agent's first request to the end of its last answer. What runs beside it counts only where it is
+    /// waited for.
+    CriticalPathMs,
+    /// Milliseconds for which second agents and background commands ran, added up.
+    BesideMs,
+    /// Tokens of the main agent's own requests, in and out.
+    MainTokens,
+    /// Tokens of the requests of second agents, in and out.
+    ChildTokens,
     /// Exec to exit of the agent.
     WallMs,
     /// Cost by the experiment's price card.
@@ -111,7 +122,7 @@ pub struct MetricNature {
 
 impl Metric {
     /// Every metric, in the order of reports.
-    pub const ALL: [Metric; 39] = [
+    pub const ALL: [Metric; 44] = [
         Metric::PassRate,
         Metric::FirstRequestTokens,
         Metric::InputTokens,
@@ -145,6 +156,11 @@ impl Metric {
         Metric::NestedConcurrentShare,
         Metric::RepeatedGuidanceBytes,
         Metric::HumanSteps,
+        Metric::PrimaryOutcome,
+        Metric::CriticalPathMs,
+        Metric::BesideMs,
+        Metric::MainTokens,
+        Metric::ChildTokens,
         Metric::WallMs,
         Metric::CostUsd,
         Metric::DiscoveryRate,
@@ -189,6 +205,11 @@ impl Metric {
             Self::NestedConcurrentShare => "nested_concurrent_share",
             Self::RepeatedGuidanceBytes => "repeated_guidance_bytes",
             Self::HumanSteps => "human_steps",
+            Self::PrimaryOutcome => "primary_outcome",
+            Self::CriticalPathMs => "critical_path_ms",
+            Self::BesideMs => "beside_ms",
+            Self::MainTokens => "main_tokens",
+            Self::ChildTokens => "child_tokens",
             Self::WallMs => "wall_ms",
             Self::CostUsd => "cost_usd",
             Self::DiscoveryRate => "discovery_rate",
@@ -217,6 +238,8 @@ impl Metric {
             | Self::CachedInputTokens
             | Self::OutputTokens
             | Self::ReasoningTokens
+            | Self::MainTokens
+            | Self::ChildTokens
             | Self::TotalTokens => ("tokens", Direction::Lower, false, true),
             Self::Requests
             | Self::Turns
@@ -248,7 +271,10 @@ impl Metric {
             Self::RepeatedGuidanceBytes => ("bytes", Direction::Lower, false, true),
             Self::ArchiveReadsPerResult => ("ratio", Direction::Lower, false, false),
             Self::BytesKeptOut => ("bytes", Direction::Higher, false, false),
-            Self::WallMs => ("ms", Direction::Lower, false, true),
+            Self::WallMs | Self::CriticalPathMs => ("ms", Direction::Lower, false, true),
+            Self::PrimaryOutcome => ("as its metric", Direction::Lower, false, true),
+            // More of it is neither better nor worse by itself; as a cost it is work that somebody pays for.
+            Self::BesideMs => ("ms", Direction::Lower, false, true),
             Self::CostUsd => ("usd", Direction::Lower, false, true),
         };
         MetricNature { unit, direction, deterministic, censorable }

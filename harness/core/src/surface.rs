@@ -30,6 +30,9 @@ pub struct Surface {
     /// Tools whose resource does not exist yet are left out: a task list that is empty cannot be changed.
     #[serde(default)]
     pub lifecycle: Lifecycle,
+    /// How deep, how many and how dear the agents are that the agent starts.
+    #[serde(default)]
+    pub delegation: Delegation,
     /// Caps on what one call returns; none = each tool's own caps alone.
     pub budget: Option<ResultBudget>,
     /// When the conversation is replaced by a summary; none = never.
@@ -125,6 +128,28 @@ pub enum Lifecycle {
     Ignored,
     /// Yes: it joins the tail once the resource exists and leaves when the resource is gone.
     Followed,
+}
+
+/// How deep, how many and how dear second agents are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Delegation {
+    /// Agents below the main one in a line: 0 = none at all, 1 = they start no further ones.
+    pub depth: u32,
+    /// Agents that one conversation may start.
+    pub agents: u32,
+    /// Of these, at work at once.
+    pub at_once: u32,
+    /// Turns of one of them.
+    pub turns: u32,
+    /// Tokens of all of them together, in and out, as their provider counts.
+    pub tokens: u64,
+}
+
+impl Default for Delegation {
+    fn default() -> Self {
+        Self { depth: 1, agents: 32, at_once: 8, turns: 100, tokens: 2_000_000 }
+    }
 }
 
 /// Caps on one result. What is beyond them is cut out of the middle.
@@ -249,6 +274,7 @@ impl Surface {
                 self.tools = other.tools;
                 self.servers = other.servers;
                 self.extension = other.extension;
+                self.delegation = other.delegation;
             }
             SurfaceFactor::Discovery => {
                 self.discovery = other.discovery;

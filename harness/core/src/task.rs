@@ -20,6 +20,13 @@ pub struct Task {
     pub cluster: String,
     /// What the agent is told, byte for byte.
     pub instruction: String,
+    /// The capability group whose use must pay here; none = the task asks for none.
+    pub capability: Option<String>,
+    /// The outcome in which the capability's plan must be better than the plan of the core tools alone, written down before
+    /// the first cell.
+    pub primary_outcome: Option<crate::metric::Metric>,
+    /// May the programs of its cell trace one another, as a debugger must? Walls stay as they are otherwise.
+    pub debugger: bool,
     /// Programs beyond shell and coreutils that must be on PATH; a task without them is skipped with this reason.
     pub requires: Vec<String>,
     /// Its folder on the harness's side.

@@ -5,6 +5,7 @@ use bench_core::Sha256Hex;
 use bench_wire::{ModelRequest, RequestMessage};
 use hyper::HeaderMap;
 
+use crate::headers;
 use crate::shared::State;
 
 /// What a request is for.
@@ -73,10 +74,13 @@ const WINDOW: usize = 600;
 /// Class and rule of a model call, and what it shows of the attempt's main conversation.
 pub(crate) fn classify(
     request: &ModelRequest,
-    headers: &HeaderMap,
+    sent: &HeaderMap,
     state: &mut State,
 ) -> (RequestClass, String) {
-    if let Some(word) = headers.get(SUBAGENT_HEADER) {
+    if let Some(name) = headers::agent(sent) {
+        return (RequestClass::Subagent, format!("header {}: {name}", headers::AGENT));
+    }
+    if let Some(word) = sent.get(SUBAGENT_HEADER) {
         let word = String::from_utf8_lossy(word.as_bytes());
         let class = if word == "compact" { RequestClass::Compaction } else { RequestClass::Subagent };
         return (class, format!("header {SUBAGENT_HEADER}: {word}"));

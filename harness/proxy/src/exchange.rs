@@ -18,6 +18,7 @@ use crate::coding::{CodingError, Decoding};
 use crate::facts::Known;
 use crate::headers;
 use crate::ledger::ChatFacts;
+use crate::marks::marked;
 use crate::reply::{BrokenOff, ReplyBody, error_body, whole};
 use crate::shared::Shared;
 use crate::tape::Tape;
@@ -122,6 +123,11 @@ pub(crate) async fn exchange(
     reply: oneshot::Sender<Response<ReplyBody>>,
 ) {
     let arrival = Arrival::collect(&shared, request).await;
+    if let Some(status) = marked(&shared, &arrival) {
+        // A mark that nobody waits for any more is a mark all the same.
+        let _ = reply.send(whole(status, "application/json", Bytes::new()));
+        return;
+    }
     match admit(&shared, &arrival) {
         Admission::Answer(own) => answer_own(&shared, arrival, own, reply),
         Admission::Forward(admitted) => Forwarding::new(shared, arrival, *admitted).run(reply).await,
@@ -253,6 +259,7 @@ impl Forwarding {
             headers: headers::for_upstream(&self.arrival.headers),
             body: self.arrival.body.clone(),
             credential: self.shared.spec.credential.clone(),
+            agent: headers::agent(&self.arrival.headers).map(str::to_owned),
             class: self.class,
             chat: Arc::clone(&self.chat),
             input_tokens: self.weight.map(Weight::input_tokens),

@@ -10,8 +10,10 @@ use bench_wire::{Exposure, ModelRequest, RequestTool};
 use crate::admission::Read;
 use crate::classify::{RequestClass, ToolsSeen};
 use crate::exchange::Arrival;
+use crate::headers;
 use crate::ledger::{
-    ChatFacts, Offer, Sent, ToolResult, ToolSize, first_request, saturating_u32, tool_sizes,
+    ChatFacts, Offer, Sent, ToolResult, ToolSize, first_request, follows_a_resource, saturating_u32,
+    tool_sizes,
 };
 use crate::shared::{Shared, State};
 use crate::trace::TraceEvent;
@@ -61,6 +63,7 @@ impl State {
             request,
             class,
             rule,
+            agent: headers::agent(&arrival.headers),
             method: arrival.method.as_str(),
             path: &arrival.path,
             model,
@@ -103,7 +106,7 @@ impl State {
             offer: self.offer_of(shared, request, chat),
             new_tools,
             first,
-            results: self.new_results(shared, request, chat),
+            results: self.new_results(shared, request, (headers::agent(&arrival.headers), chat)),
         };
         let (content, body, weight) = (read.content.clone(), arrival.body.clone(), read.weight.clone());
         (known, Load { chat: Arc::clone(chat), content, body, weight, sent })
@@ -127,7 +130,7 @@ impl State {
 
     fn trace_loads(&mut self, shared: &Shared, request: u32, tools: impl Iterator<Item = String>) {
         let mut by_group: Vec<(Option<&str>, Vec<String>)> = Vec::new();
-        for tool in tools {
+        for tool in tools.filter(|tool| !follows_a_resource(tool)) {
             let group = shared.spec.groups.get(&tool).map(String::as_str);
             match by_group.iter_mut().find(|(known, _)| *known == group) {
                 Some((_, tools)) => tools.push(tool),
@@ -139,13 +142,19 @@ impl State {
         }
     }
 
-    /// Tool results that no earlier request carried.
-    fn new_results(&mut self, shared: &Shared, request: u32, chat: &ModelRequest) -> Vec<ToolResult> {
+    /// Tool results that no earlier request of the same agent carried.
+    fn new_results(
+        &mut self,
+        shared: &Shared,
+        request: u32,
+        (agent, chat): (Option<&str>, &ModelRequest),
+    ) -> Vec<ToolResult> {
         let prefixes = &shared.spec.error_prefixes;
         let mut new = Vec::new();
         for result in chat.messages.iter().flat_map(|message| &message.results) {
             let id = &result.id;
-            if !self.results.insert(id.clone()) {
+            // Ids are an agent's own: two agents of one attempt may give the same.
+            if !self.results.insert(format!("{}\n{id}", agent.unwrap_or_default())) {
                 continue;
             }
             let calls = chat.messages.iter().flat_map(|message| &message.calls);

@@ -26,10 +26,22 @@ const CREDENTIALS: [HeaderName; 7] = [
     HeaderName::from_static("x-goog-api-key"),
 ];
 
+/// Header by which the reference agent says which of its second agents asks.
+pub(crate) const AGENT: HeaderName = HeaderName::from_static("x-bench-agent");
+/// Longest name of an agent, in bytes.
+const AGENT_NAME: usize = 100;
+
+/// The second agent that asks; `None` = the main one.
+pub(crate) fn agent(headers: &HeaderMap) -> Option<&str> {
+    let name = headers.get(AGENT)?.to_str().ok()?;
+    (!name.is_empty() && name.len() <= AGENT_NAME).then_some(name)
+}
+
 /// Request headers for an upstream: without host, connection headers and credentials.
 pub(crate) fn for_upstream(headers: &HeaderMap) -> HeaderMap {
     let mut kept = without_connection(headers);
     kept.remove(header::HOST);
+    kept.remove(AGENT);
     CREDENTIALS.iter().for_each(|name| {
         kept.remove(name);
     });

@@ -11,6 +11,7 @@ mod exchange;
 mod facts;
 mod headers;
 mod ledger;
+mod marks;
 mod recorder;
 mod recording;
 mod reply;

@@ -12,6 +12,7 @@ use bench_record::RequestStoreError;
 use tokio::task::JoinHandle;
 
 use crate::ledger::{LedgerContext, compile, late_classes, models, shown};
+use crate::marks::beside_ms;
 use crate::recording::Recording;
 use crate::server::serve;
 use crate::shared::{Kept, Shared};
@@ -175,6 +176,7 @@ fn recording(shared: &Shared, mut kept: Kept) -> Result<Recording, RecorderError
     };
     let ledger = compile(&kept.exchanges, &context);
     let (models_asked, models_answered) = models(&kept.exchanges);
+    let over_ms = shared.now_ms();
     // An attempt whose last answer broke off was never answered, whatever the agent made of it.
     let stop = shared.stop.borrow().clone().or(kept.unanswered);
     Ok(Recording {
@@ -184,6 +186,9 @@ fn recording(shared: &Shared, mut kept: Kept) -> Result<Recording, RecorderError
         turns: ledger.turns,
         shown: shown(&kept.exchanges),
         requests_by_class: ledger.requests_by_class,
+        agents: ledger.agents,
+        critical_path_ms: ledger.critical_path_ms,
+        beside_ms: beside_ms(&kept.marks, over_ms),
         loads: ledger.loads,
         tokens: ledger.tokens,
         provider_usage: ledger.provider_usage,

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use bench_core::ledger::{FirstRequest, Load, OracleEvidence, TokenBasis, ToolEntry, TurnEntry, Usage};
+use bench_core::ledger::{
+    AgentTotals, FirstRequest, Load, OracleEvidence, TokenBasis, ToolEntry, TurnEntry, Usage,
+};
 use bench_core::lifecycle::ShownTurn;
 use bench_core::{Ending, Sha256Hex, UpstreamEvidence};
 use bench_record::RequestClassTotals;
@@ -22,6 +24,12 @@ pub struct Recording {
     pub shown: Vec<ShownTurn>,
     /// Requests by class (`agent_turn`, `title`, …).
     pub requests_by_class: BTreeMap<String, RequestClassTotals>,
+    /// What each second agent asked for.
+    pub agents: Vec<AgentTotals>,
+    /// From the main agent's first request to the end of its last answer; null without a turn.
+    pub critical_path_ms: Option<f64>,
+    /// Milliseconds for which second agents and background commands ran, added up.
+    pub beside_ms: f64,
     /// Tools that appeared after the first request.
     pub loads: Vec<Load>,
     /// How tokens were counted.

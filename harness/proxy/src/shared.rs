@@ -15,6 +15,7 @@ use crate::classify::{Conversation, RequestClass, ToolsSeen};
 use crate::exchange::{Arrival, Outcome, Settled};
 use crate::headers;
 use crate::ledger::{Answer, Exchange, Offer, Said, Sent, usage_of, wire_of};
+use crate::marks::Mark;
 use crate::recorder::{RecorderError, RecorderSpec};
 use crate::spending::Bill;
 use crate::trace::{Trace, TraceEvent, rounded};
@@ -66,6 +67,8 @@ pub(crate) struct State {
     pub(crate) sent: Option<Arc<Sent>>,
     /// Calls whose results were seen.
     pub(crate) results: BTreeSet<String>,
+    /// Beginnings and ends of what runs beside the main conversation, as the agent marked them.
+    pub(crate) marks: Vec<Mark>,
     /// The last chat request that failed.
     pub(crate) failed: Option<(u32, Sha256Hex)>,
 }
@@ -73,6 +76,7 @@ pub(crate) struct State {
 /// What is left when everything is settled.
 pub(crate) struct Kept {
     pub(crate) store: RequestStore,
+    pub(crate) marks: Vec<Mark>,
     pub(crate) exchanges: Vec<Exchange>,
     pub(crate) statuses: BTreeMap<String, u32>,
     pub(crate) fingerprint: Option<String>,
@@ -155,7 +159,9 @@ impl Shared {
     pub(crate) fn settle(&self, arrival: Arrival, settled: Settled, outcome: Outcome) {
         let record = self.record(&arrival, &settled, &outcome);
         let mut state = self.state();
-        let record = RequestRecord { retry_of: state.repeats(&settled, &record, &outcome), ..record };
+        let agent = headers::agent(&arrival.headers).map(str::to_owned);
+        let retry_of = state.repeats(&settled, &record, &outcome);
+        let record = RequestRecord { retry_of, agent, ..record };
         self.bill(&mut state, &settled, &outcome, record.usage.as_ref());
         state.settle(self.now_ms(), &record, arrival.body, outcome, settled);
         if let Some(ending) = state.given_up() {
@@ -220,6 +226,7 @@ impl Shared {
             usage: usage.as_ref().map(usage_of),
             response_tokens: outcome.output_tokens,
             retry_of: None,
+            agent: None,
         }
     }
 
@@ -232,6 +239,7 @@ impl Shared {
         Ok(Kept {
             store: state.store.take().expect("the state is handed out once"),
             exchanges: std::mem::take(&mut state.exchanges),
+            marks: std::mem::take(&mut state.marks),
             statuses: std::mem::take(&mut state.statuses),
             fingerprint: state.fingerprint.take(),
             fault: state.fault.take(),
@@ -264,6 +272,7 @@ impl State {
             conversation: None,
             sent: None,
             results: BTreeSet::new(),
+            marks: Vec::new(),
             failed: None,
         }
     }
@@ -340,6 +349,7 @@ impl State {
         self.exchanges.push(Exchange {
             request: settled.request,
             class: settled.class,
+            agent: record.agent.clone(),
             abandoned: from_upstream && answer.is_none() && outcome.abandoned,
             chat: settled.chat,
             answer,

@@ -17,6 +17,7 @@ pub(crate) enum TraceEvent<'a> {
         request: u32,
         class: &'a str,
         rule: &'a str,
+        agent: Option<&'a str>,
         method: &'a str,
         path: &'a str,
         model: Option<&'a str>,
@@ -60,6 +61,8 @@ pub(crate) enum TraceEvent<'a> {
         first_byte_ms: Option<f64>,
         last_byte_ms: Option<f64>,
     },
+    /// Something beside the conversation began or ended, as the agent says.
+    Mark { subject: &'a str, id: &'a str, phase: &'a str, detail: &'a str, agent: Option<&'a str> },
     /// The recorder decided that the attempt must end.
     Stop { ending: &'a str, detail: Option<&'a str> },
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use bench_core::experiment::Profile;
-use bench_core::ledger::{FirstRequest, Load, OracleEvidence, TokenBasis, ToolEntry, TurnEntry, Usage};
+use bench_core::ledger::{
+    AgentTotals, FirstRequest, Load, OracleEvidence, TokenBasis, ToolEntry, TurnEntry, Usage,
+};
 use bench_core::lifecycle::Violation;
 use bench_core::{
     ArmId, Cell, Ending, EndingKind, IsolationEvidence, Metric, Sha256Hex, TaskId, Track, UpstreamEvidence,
@@ -94,6 +96,12 @@ pub struct CellRecord {
     pub turns_series: Vec<TurnEntry>,
     /// Requests by class.
     pub requests_by_class: BTreeMap<String, RequestClassTotals>,
+    /// What each second agent asked for.
+    #[serde(default)]
+    pub agents: Vec<AgentTotals>,
+    /// The task's outcome that was written down beforehand as the one that its capability must better; null = it has none.
+    #[serde(default)]
+    pub primary_outcome: Option<Metric>,
     /// Groups loaded.
     pub loads: Vec<Load>,
     /// Where requests differ from what surface, loads and the lifecycle table ask for; null = nothing is known to hold them
@@ -222,6 +230,14 @@ pub struct Metrics {
     pub repeated_guidance_bytes: Option<u64>,
     #[serde(default)]
     pub human_steps: Option<u64>,
+    #[serde(default)]
+    pub critical_path_ms: Option<f64>,
+    #[serde(default)]
+    pub beside_ms: Option<f64>,
+    #[serde(default)]
+    pub main_tokens: Option<u64>,
+    #[serde(default)]
+    pub child_tokens: Option<u64>,
     pub wall_ms: Option<f64>,
     pub cost_usd: Option<f64>,
 }
@@ -285,6 +301,11 @@ impl CellRecord {
             Metric::NestedConcurrentShare => ratio(m.concurrent_nested_calls, m.nested_tool_calls),
             Metric::RepeatedGuidanceBytes => count(m.repeated_guidance_bytes),
             Metric::HumanSteps => count(m.human_steps),
+            Metric::PrimaryOutcome => self.primary_outcome.and_then(|metric| self.metric(metric)),
+            Metric::CriticalPathMs => m.critical_path_ms,
+            Metric::BesideMs => m.beside_ms,
+            Metric::MainTokens => count(m.main_tokens),
+            Metric::ChildTokens => count(m.child_tokens),
             Metric::WallMs => m.wall_ms,
             Metric::CostUsd => m.cost_usd,
             Metric::DiscoveryRate => self.discovered().map(|found| if found { 1.0 } else { 0.0 }),

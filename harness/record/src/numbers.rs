@@ -202,6 +202,8 @@ impl Line<'_> {
             tools: self.tools.into_iter().map(Tool::entry).collect(),
             turns_series,
             requests_by_class: BTreeMap::new(),
+            agents: Vec::new(),
+            primary_outcome: None,
             loads: self.loads,
             lifecycle: self.lifecycle,
             isolation: self.isolation.evidence(),

@@ -359,6 +359,7 @@ mod tests {
             usage: None,
             response_tokens: None,
             retry_of: None,
+            agent: None,
         }
     }
 

@@ -14,6 +14,8 @@ struct Tally {
     discovery_calls: u64,
     #[serde(default)]
     nested_calls: Option<u64>,
+    #[serde(default)]
+    workflow_calls: u64,
     concurrent_calls: u64,
     repeated_calls: u64,
     results_cut: u64,
@@ -41,6 +43,12 @@ pub(crate) struct Said {
     pub(crate) resources: Vec<Resources>,
 }
 
+/// Who says it: none = the main agent. What a second agent says is its own.
+#[derive(Deserialize)]
+struct Speaker {
+    agent: Option<String>,
+}
+
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Line {
@@ -62,7 +70,11 @@ impl Said {
 
     fn of(text: &str) -> Self {
         let mut said = Self::default();
-        for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
+        let of_main = |line: &&str| {
+            serde_json::from_str::<Speaker>(line).is_ok_and(|speaker| speaker.agent.is_none())
+        };
+        let lines = text.lines().filter(of_main).filter_map(|line| serde_json::from_str::<Line>(line).ok());
+        for line in lines {
             match line {
                 Line::Plan { resources } => said.resources.push(resources),
                 Line::Tally { tally } => said.tally = Some(tally),
@@ -77,7 +89,7 @@ impl Said {
         let Some(tally) = &self.tally else { return };
         let metrics = &mut record.metrics;
         metrics.discovery_calls = Some(tally.discovery_calls);
-        metrics.nested_tool_calls = tally.nested_calls;
+        metrics.nested_tool_calls = tally.nested_calls.map(|nested| nested + tally.workflow_calls);
         metrics.concurrent_calls = Some(tally.concurrent_calls);
         metrics.repeated_calls = Some(tally.repeated_calls);
         metrics.results_cut = Some(tally.results_cut);
@@ -122,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_existed_before_each_request_is_kept_in_order() {
-        let text = "{\"event\":\"plan\",\"turn\":1,\"resources\":[]}\n{\"event\":\"plan\",\"turn\":2,\"resources\":[\"task-list\"]}\n";
+        let text = "{\"event\":\"plan\",\"turn\":1,\"resources\":[]}\n{\"event\":\"plan\",\"turn\":1,\"resources\":[\"goal\"],\"agent\":\"second\"}\n{\"event\":\"plan\",\"turn\":2,\"resources\":[\"task-list\"]}\n";
         let said = Said::of(text).resources;
         assert_eq!(said, [Resources::default(), Resources::from_iter([bench_core::Resource::TaskList])]);
     }

@@ -3,7 +3,6 @@
 //! anything else is paid for.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use bench_arms::ResolvedArm;
 use bench_core::{
@@ -15,7 +14,7 @@ use bench_record::CellRecord;
 use crate::StopWish;
 use crate::attempt::{AttemptError, Harness, Ticket};
 use crate::cell::Stage;
-use crate::prepare::RunPlan;
+use crate::prepare::{Plans, RunPlan};
 
 /// What the trivial request asks for.
 const INSTRUCTION: &str = "Answer with the single word ready. Call no tool and change nothing.\n";
@@ -47,7 +46,7 @@ pub async fn canary(
     };
     let task = Task { instruction: INSTRUCTION.to_owned(), ..task.clone() };
     let ready = Step { actions: vec![Action::Answer { text: "ready".to_owned() }] };
-    let reference = Arc::new(Plan { steps: vec![ready] });
+    let reference = Plans::only(Plan { steps: vec![ready], ..Plan::default() });
     for arm in &plan.experiment.arms {
         let cell = Cell { task: task.id.clone(), repeat: 1, arm: arm.id.clone(), position: 1 };
         // Attempt 0: no attempt at a cell shares its credential.

@@ -13,8 +13,8 @@ use bench_core::{
     Ending, EndingKind, IsolationEvidence, IsolationLevel, LimitHit, RunEvent, Sha256Hex, Task,
 };
 use bench_isolation::{
-    Attempts, Captured, CellExit, CellSpec, CollectCaps, LaunchError, Policy, PreparedCell, Seen, Slot, Stop,
-    Workspace,
+    Attempts, Captured, CellExit, CellSpec, CollectCaps, Debugger, LaunchError, Policy, PreparedCell, Seen,
+    Slot, Stop, Workspace,
 };
 use bench_proxy::{OracleScript, Recorder, RecorderSpec, Recording, RequestLimits};
 use bench_record::CellRecord;
@@ -25,7 +25,7 @@ use crate::access;
 use crate::attempt::{AttemptError, Harness, Ticket};
 use crate::evidence::{Findings, record_of};
 use crate::patch::workspace_patch;
-use crate::prepare::{ReadyArm, RunPlan};
+use crate::prepare::{Plans, ReadyArm, RunPlan};
 use crate::tampering::Before;
 
 /// Makes one attempt at a cell and returns its record.
@@ -55,7 +55,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) harness: &'a Harness,
     pub(crate) ticket: &'a Ticket,
     pub(crate) task: &'a Task,
-    pub(crate) reference: &'a Arc<bench_core::Plan>,
+    pub(crate) reference: &'a Plans,
     pub(crate) arm: &'a ReadyArm,
     pub(crate) dir: PathBuf,
     /// Caps of a mere probe, in place of the experiment's; what a probe leaves is not verified.
@@ -201,7 +201,8 @@ impl Stage<'_> {
             self.harness.oracle.enter(
                 self.credential(),
                 OracleScript {
-                    plan: self.reference.clone(),
+                    plan: self.reference.core.clone(),
+                    capability: self.reference.capability.clone(),
                     lexicon: resolved.lexicon.clone(),
                     profile: self.arm.arm.profile.clone(),
                     seed: experiment.seed,
@@ -262,6 +263,7 @@ impl Stage<'_> {
                 must_not_read: self.hidden_paths(),
                 housekeeping: invocation.housekeeping,
                 attempts: self.attempts(),
+                debugger: if self.task.debugger { Debugger::Allowed } else { Debugger::Refused },
             },
             wall_ms: limits.wall_ms,
             output_cap_bytes: limits.output_bytes,
@@ -281,6 +283,7 @@ impl Stage<'_> {
         let mut hidden = self.plan.hidden_paths(self.harness.run_dir.root());
         hidden.push(self.harness.slots.decoy());
         hidden.push(self.task.dir.join("oracle.toml"));
+        hidden.extend(self.reference.capability.iter().map(|_| self.task.dir.join("oracle-capability.toml")));
         hidden.push(self.task.verify_dir().join("run.sh"));
         hidden.push(self.harness.run_dir.journal());
         hidden.into_iter().map(absolute).collect()

@@ -121,6 +121,8 @@ fn take_recording(record: &mut CellRecord, recording: Recording) {
     let totals = &recording.totals;
     let wall_ms = record.metrics.wall_ms;
     let outside_accesses = record.metrics.outside_accesses;
+    let child_tokens: u64 =
+        recording.agents.iter().map(|agent| agent.input_tokens + agent.output_tokens).sum();
     record.metrics = Metrics {
         first_request_tokens: recording.first_request.as_ref().map(FirstRequest::input_tokens),
         input_tokens: totals.input_tokens,
@@ -133,7 +135,11 @@ fn take_recording(record: &mut CellRecord, recording: Recording) {
         tool_calls: Some(totals.tool_calls),
         nested_tool_calls: None,
         tool_errors: totals.tool_errors,
-        subagents: None,
+        subagents: Some(recording.agents.len() as u64),
+        critical_path_ms: recording.critical_path_ms,
+        beside_ms: Some(recording.beside_ms),
+        main_tokens: totals.total_tokens.map(|all| all.saturating_sub(child_tokens)),
+        child_tokens: totals.total_tokens.map(|_| child_tokens),
         compactions: Some(totals.compactions),
         loads: Some(totals.loads),
         outside_accesses,
@@ -151,6 +157,7 @@ fn take_recording(record: &mut CellRecord, recording: Recording) {
     record.tools = recording.tools;
     record.turns_series = recording.turns;
     record.requests_by_class = recording.requests_by_class;
+    record.agents = recording.agents;
     record.loads = recording.loads;
     record.upstream = recording.upstream;
     record.oracle = recording.oracle;
@@ -258,6 +265,8 @@ fn blank_record(plan: &RunPlan, harness: &Harness, ticket: &Ticket) -> CellRecor
         tools: Vec::new(),
         turns_series: Vec::new(),
         requests_by_class: BTreeMap::new(),
+        agents: Vec::new(),
+        primary_outcome: task.primary_outcome,
         loads: Vec::new(),
         lifecycle: None,
         isolation: evidence_of_no_cell("the cell never started"),

@@ -14,7 +14,7 @@ use bench_core::{
 use bench_record::{
     AgentLock, ArmLock, FORMAT_VERSION, HarnessIdentity, IsolationLock, Lock, OracleLock, SuiteLock,
 };
-use bench_tasks::{Suite, TaskError, load_plan, missing_programs};
+use bench_tasks::{Suite, TaskError, load_capability_plan, load_plan, missing_programs};
 
 /// Facts about this machine and build that enter the lock.
 #[derive(Debug, Clone)]
@@ -43,12 +43,34 @@ pub struct ReadyArm {
     pub lock: ArmLock,
 }
 
+/// How a task can be done.
+#[derive(Debug, Clone)]
+pub struct Plans {
+    /// Through the core tools alone.
+    pub core: Arc<Plan>,
+    /// Through the capability that the task asks for; none = it asks for none.
+    pub capability: Option<Arc<Plan>>,
+}
+
+impl Plans {
+    /// The plans of a task.
+    pub fn of(task: &Task) -> Result<Self, TaskError> {
+        let capability = load_capability_plan(task)?.map(Arc::new);
+        Ok(Self { core: Arc::new(load_plan(task)?), capability })
+    }
+
+    /// This plan and no other.
+    pub fn only(plan: Plan) -> Self {
+        Self { core: Arc::new(plan), capability: None }
+    }
+}
+
 /// What is to be done.
 pub struct RunPlan {
     /// The checked experiment.
     pub experiment: Experiment,
     /// Tasks that take part, by name.
-    pub tasks: BTreeMap<TaskId, (Task, Arc<Plan>)>,
+    pub tasks: BTreeMap<TaskId, (Task, Plans)>,
     /// Tasks skipped on this machine, with the reason.
     pub skipped: BTreeMap<TaskId, String>,
     /// Arms by name.
@@ -132,7 +154,7 @@ pub fn prepare(
     })
 }
 
-type Selected = (BTreeMap<TaskId, (Task, Arc<Plan>)>, BTreeMap<TaskId, String>);
+type Selected = (BTreeMap<TaskId, (Task, Plans)>, BTreeMap<TaskId, String>);
 
 fn select_tasks(experiment: &Experiment, suite: &Suite, path_env: &str) -> Result<Selected, PrepareError> {
     let mut tasks = BTreeMap::new();
@@ -147,7 +169,7 @@ fn select_tasks(experiment: &Experiment, suite: &Suite, path_env: &str) -> Resul
         }
         let missing = missing_programs(task, path_env);
         if missing.is_empty() {
-            tasks.insert(task.id.clone(), (task.clone(), Arc::new(load_plan(task)?)));
+            tasks.insert(task.id.clone(), (task.clone(), Plans::of(task)?));
         } else {
             skipped.insert(task.id.clone(), format!("needs {} on PATH", missing.join(", ")));
         }

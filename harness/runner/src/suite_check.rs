@@ -1,17 +1,20 @@
 //! `bench verify`: each task's reference plan passes, its untouched workspace fails, its declared cheats fail.
 //!
-//! Plans are played by the oracle through the reference agent on its leanest surface, in a cell: one path for all.
+//! Plans are played by the oracle through the reference agent on its leanest surface, and plans through a capability on one
+//! that shows it, in a cell: one path for all.
 
-use std::sync::Arc;
-
-use bench_core::{ArmId, Cell, Plan, Task};
+use bench_core::{ArmId, Cell, Task};
 use bench_record::Verdict;
 use bench_tasks::{VerifySite, load_cheats, verify};
 
 use crate::StopWish;
 use crate::attempt::{Harness, Ticket};
 use crate::cell::Stage;
-use crate::prepare::RunPlan;
+use crate::prepare::{Plans, RunPlan};
+
+/// The arm of the leanest surface, and the one that shows every capability, in the order of the experiment of a check.
+const LEAN: usize = 0;
+const CAPABLE: usize = 1;
 
 /// One thing that was checked of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,19 +28,19 @@ pub struct TaskCheck {
 }
 
 /// Checks one task.
-pub async fn check_task(
-    plan: &RunPlan,
-    harness: &Harness,
-    task: &Task,
-    reference: &Arc<Plan>,
-) -> Vec<TaskCheck> {
+pub async fn check_task(plan: &RunPlan, harness: &Harness, task: &Task, reference: &Plans) -> Vec<TaskCheck> {
     let mut checks = vec![untouched(plan, harness, task).await];
-    checks.push(played(plan, harness, (task, reference), "reference plan passes", Verdict::Passed).await);
+    let core = Plans { core: reference.core.clone(), capability: None };
+    checks.push(played(plan, harness, (task, &core), "reference plan passes", Verdict::Passed).await);
+    if reference.capability.is_some() {
+        let what = "capability plan passes";
+        checks.push(played_on(plan, harness, (task, reference), (what, Verdict::Passed), CAPABLE).await);
+    }
     match load_cheats(task) {
         Ok(cheats) => {
             for (name, cheat) in cheats {
                 let what = format!("cheat {name} fails");
-                checks.push(played(plan, harness, (task, &Arc::new(cheat)), &what, Verdict::Failed).await);
+                checks.push(played(plan, harness, (task, &Plans::only(cheat)), &what, Verdict::Failed).await);
             }
         }
         Err(error) => {
@@ -77,11 +80,21 @@ async fn untouched(plan: &RunPlan, harness: &Harness, task: &Task) -> TaskCheck 
 async fn played(
     plan: &RunPlan,
     harness: &Harness,
-    (task, reference): (&Task, &Arc<Plan>),
+    (task, reference): (&Task, &Plans),
     what: &str,
     expected: Verdict,
 ) -> TaskCheck {
-    let arm: &ArmId = &plan.experiment.arms[0].id;
+    played_on(plan, harness, (task, reference), (what, expected), LEAN).await
+}
+
+async fn played_on(
+    plan: &RunPlan,
+    harness: &Harness,
+    (task, reference): (&Task, &Plans),
+    (what, expected): (&str, Verdict),
+    arm: usize,
+) -> TaskCheck {
+    let arm: &ArmId = &plan.experiment.arms[arm].id;
     let cell = Cell { task: task.id.clone(), repeat: 1, arm: arm.clone(), position: 1 };
     let ticket = Ticket {
         attempt: next_attempt(harness, &cell),

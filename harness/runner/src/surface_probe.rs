@@ -2,7 +2,6 @@
 //! the same recorder, and told at once that it is done.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use bench_core::ledger::{FirstRequest, ToolEntry};
 use bench_core::{Action, ArmId, Cell, Plan, Step, Task};
@@ -11,7 +10,7 @@ use bench_proxy::RequestLimits;
 use crate::StopWish;
 use crate::attempt::{AttemptError, Harness, Ticket};
 use crate::cell::Stage;
-use crate::prepare::RunPlan;
+use crate::prepare::{Plans, RunPlan};
 
 /// What the first request of an arm shows.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +33,7 @@ pub async fn probe_surface(
     task: &Task,
 ) -> Result<SurfaceProbe, AttemptError> {
     let done = Step { actions: vec![Action::Answer { text: "Done.".to_owned() }] };
-    let reference = Arc::new(Plan { steps: vec![done] });
+    let reference = Plans::only(Plan { steps: vec![done], ..Plan::default() });
     let cell = Cell { task: task.id.clone(), repeat: 1, arm: arm.clone(), position: 1 };
     let ticket = Ticket { cell, attempt: 1, round: 1, order: vec![arm.clone()], block_split: false };
     let dir = harness.run_dir.attempt(&ticket.cell, 1);

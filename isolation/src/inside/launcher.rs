@@ -15,7 +15,7 @@ use super::{capabilities, supervisor, tree, trial};
 use crate::kernel::{self, Fork};
 use crate::layout::SystemView;
 use crate::message::{Hello, Order, Refusal, Report};
-use crate::seccomp::{Filter, FilterOptions, Ipc, NoFilter, NotifySet, Refusals};
+use crate::seccomp::{Debugger, Filter, FilterOptions, Ipc, NoFilter, NotifySet, Refusals};
 use crate::seen;
 use crate::spec::Attempts;
 use crate::walls::SystemGrants;
@@ -36,19 +36,24 @@ pub(crate) struct Surroundings {
     pub(crate) outsiders: Outsiders,
 }
 
-/// The filter of each detector, assembled once: for cells with an ipc namespace of their own, and for the others.
+/// The filters of cells that may trace nobody, and of those that may.
 pub(crate) struct Filters {
+    usual: OfDetectors,
+    debugger: OfDetectors,
+}
+
+/// The filter of each detector, assembled once: for cells with an ipc namespace of their own, and for the others.
+struct OfDetectors {
     open: [Result<Filter, NoFilter>; 2],
     narrow: [Result<Filter, NoFilter>; 2],
     silent: [Result<Filter, NoFilter>; 2],
 }
 
-impl Filters {
-    fn build() -> Self {
+impl OfDetectors {
+    fn build(debugger: Debugger) -> Self {
         let built = |notify, refusals| {
-            [Ipc::Own, Ipc::Shared].map(|ipc| {
-                Filter::build(&FilterOptions { notify, refusals, ipc, ..FilterOptions::default() })
-            })
+            [Ipc::Own, Ipc::Shared]
+                .map(|ipc| Filter::build(&FilterOptions { notify, refusals, ipc, debugger }))
         };
         Self {
             open: built(NotifySet::Open, Refusals::Recorded),
@@ -56,13 +61,23 @@ impl Filters {
             silent: built(NotifySet::Off, Refusals::Silent),
         }
     }
+}
+
+impl Filters {
+    fn build() -> Self {
+        Self { usual: OfDetectors::build(Debugger::Refused), debugger: OfDetectors::build(Debugger::Allowed) }
+    }
 
     /// The one for an order: beside the kernel's records a narrow one is enough, and where nobody listens it only refuses.
     pub(crate) fn of(&self, order: &Order) -> Result<&Filter, &NoFilter> {
+        let filters = match order.policy.debugger {
+            Debugger::Refused => &self.usual,
+            Debugger::Allowed => &self.debugger,
+        };
         let pair = match order.policy.attempts {
-            Attempts::Unheard => &self.silent,
-            Attempts::Recorded if order.canary.is_some() => &self.narrow,
-            Attempts::Recorded => &self.open,
+            Attempts::Unheard => &filters.silent,
+            Attempts::Recorded if order.canary.is_some() => &filters.narrow,
+            Attempts::Recorded => &filters.open,
         };
         pair[usize::from(!seen::has_namespaces(order.level))].as_ref()
     }

@@ -172,6 +172,8 @@ pub(crate) fn cell(task: &str, repeat: u32, arm: &str, position: u32) -> CellRec
         tools: vec![tool("bash", 600, 3)],
         turns_series: (1..=4).map(turn).collect(),
         requests_by_class: BTreeMap::new(),
+        agents: Vec::new(),
+        primary_outcome: None,
         loads: Vec::new(),
         lifecycle: None,
         isolation: IsolationEvidence {

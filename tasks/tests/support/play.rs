@@ -77,6 +77,7 @@ impl Playground {
                     fs::write(file, text).unwrap();
                 }
                 Action::Search { .. } | Action::Find { .. } | Action::Answer { .. } => {}
+                Action::Use { capability, .. } => panic!("action {index}: only an agent can {capability}"),
             }
         }
         ran

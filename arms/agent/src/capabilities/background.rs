@@ -17,6 +17,7 @@ use rustix::process::Signal;
 use serde::Deserialize;
 
 use super::bell::{Bell, Cancel, Waited};
+use super::marks::{Marks, Phase, Subject};
 use super::process::{Leader, kill_all};
 
 /// Bytes of output that are kept of one command.
@@ -59,6 +60,7 @@ pub(crate) struct Background {
     folder: PathBuf,
     bell: Bell,
     cancel: Cancel,
+    marks: Marks,
     entries: Mutex<Entries>,
 }
 
@@ -87,11 +89,12 @@ struct State {
 }
 
 impl Background {
-    pub(crate) fn in_folder(folder: &Path, bell: &Bell, cancel: &Cancel) -> Self {
+    pub(crate) fn in_folder(folder: &Path, cancel: &Cancel, marks: &Marks) -> Self {
         Self {
             folder: folder.to_owned(),
-            bell: bell.clone(),
+            bell: cancel.bell().clone(),
             cancel: cancel.clone(),
+            marks: marks.clone(),
             entries: Mutex::default(),
         }
     }
@@ -122,8 +125,15 @@ impl Background {
         });
         entries.list.push(Arc::clone(&entry));
         let said = format!("Started {} ({}).", entry.id, entry.title);
-        let bell = self.bell.clone();
-        std::thread::spawn(move || entry.follow(child, &output, &ended, &bell));
+        let (bell, marks) = (self.bell.clone(), self.marks.clone());
+        marks.mark(Subject::Background, &entry.id, Phase::Begin, &entry.title);
+        std::thread::spawn(move || {
+            let status = entry.follow(child, &output, &ended, &bell);
+            // Marked before anybody can hear of the end: what follows from it comes later on the line.
+            marks.mark(Subject::Background, &entry.id, Phase::End, &word_of(Some(status)));
+            entry.state().ended = Some(status);
+            bell.ring();
+        });
         Ok(said)
     }
 
@@ -244,7 +254,13 @@ impl Entry {
     }
 
     /// Takes what the command prints until it ends. A process left behind that still holds the output is not waited for.
-    fn follow(&self, mut child: Child, output: &PipeReader, ended: &impl std::os::fd::AsFd, bell: &Bell) {
+    fn follow(
+        &self,
+        mut child: Child,
+        output: &PipeReader,
+        ended: &impl std::os::fd::AsFd,
+        bell: &Bell,
+    ) -> ExitStatus {
         let mut output_open = true;
         loop {
             let mut watched = vec![PollFd::new(ended, PollFlags::IN)];
@@ -259,9 +275,7 @@ impl Entry {
             let over = !watched[0].revents().is_empty();
             output_open = output_open && self.drain(output);
             if over {
-                let status = child.wait().unwrap_or_else(|_| ExitStatus::from_raw(Signal::KILL.as_raw()));
-                self.state().ended = Some(status);
-                return bell.ring();
+                return child.wait().unwrap_or_else(|_| ExitStatus::from_raw(Signal::KILL.as_raw()));
             }
             bell.ring();
         }
@@ -311,11 +325,15 @@ impl State {
     }
 
     fn word(&self) -> String {
-        match self.ended.map(|status| (status.code(), status.signal())) {
-            None => "running".to_owned(),
-            Some((Some(code), _)) => format!("ended with code {code}"),
-            Some((None, signal)) => format!("ended by signal {}", signal.unwrap_or_default()),
-        }
+        word_of(self.ended)
+    }
+}
+
+fn word_of(ended: Option<ExitStatus>) -> String {
+    match ended.map(|status| (status.code(), status.signal())) {
+        None => "running".to_owned(),
+        Some((Some(code), _)) => format!("ended with code {code}"),
+        Some((None, signal)) => format!("ended by signal {}", signal.unwrap_or_default()),
     }
 }
 
@@ -341,8 +359,8 @@ mod tests {
 
     fn stage() -> (tempfile::TempDir, Background) {
         let folder = tempfile::tempdir().unwrap();
-        let bell = Bell::default();
-        let background = Background::in_folder(folder.path(), &bell, &Cancel::with(&bell));
+        let cancel = Cancel::with(&Bell::default());
+        let background = Background::in_folder(folder.path(), &cancel, &Marks::default());
         (folder, background)
     }
 
@@ -416,9 +434,8 @@ mod tests {
     #[test]
     fn a_wait_ends_by_its_timeout_and_by_cancellation_and_says_that_it_runs_on() {
         let folder = tempfile::tempdir().unwrap();
-        let bell = Bell::default();
-        let cancel = Cancel::with(&bell);
-        let background = Background::in_folder(folder.path(), &bell, &cancel);
+        let cancel = Cancel::with(&Bell::default());
+        let background = Background::in_folder(folder.path(), &cancel, &Marks::default());
         start(&background, "sleep 86400").unwrap();
         let short = Watch { id: "bg-1".into(), pattern: None, timeout: Some(0.0) };
         assert!(background.watch(&short).unwrap().contains("nothing of it within 0 seconds; it runs on"));

@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
+use bench_code::Stop;
+use tokio::sync::Notify;
+
 /// Rung when anything changed that somebody may wait for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bell(Arc<Inner>);
@@ -31,8 +34,16 @@ pub(crate) enum Waited<T> {
 /// The wish that everything which belongs to one conversation stops.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cancel {
-    wished: Arc<AtomicBool>,
+    wish: Arc<Wish>,
     bell: Bell,
+}
+
+/// A wish that is heard by whoever waits for the bell, for a descriptor, or as a task.
+#[derive(Debug, Default)]
+struct Wish {
+    wished: AtomicBool,
+    tasks: Notify,
+    stop: Option<Stop>,
 }
 
 impl Bell {
@@ -78,18 +89,44 @@ impl Bell {
 impl Cancel {
     /// A wish that rings this bell.
     pub(crate) fn with(bell: &Bell) -> Self {
-        Self { wished: Arc::default(), bell: bell.clone() }
+        // Without a descriptor (the process has too many open) a shell command is not stopped before its own end.
+        Self { wish: Arc::new(Wish { stop: Stop::new().ok(), ..Wish::default() }), bell: bell.clone() }
     }
 
     /// Everything shall stop.
     pub(crate) fn wish(&self) {
-        self.wished.store(true, Ordering::Release);
+        self.wish.wished.store(true, Ordering::Release);
         self.bell.ring();
+        self.wish.tasks.notify_waiters();
+        if let Some(stop) = &self.wish.stop {
+            stop.say();
+        }
+    }
+
+    /// Resolves once it is wished.
+    pub(crate) async fn wished(&self) {
+        loop {
+            let told = self.wish.tasks.notified();
+            if self.is_wished() {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    /// Says the same to what waits for a descriptor.
+    pub(crate) fn stop(&self) -> Option<&Stop> {
+        self.wish.stop.as_ref()
+    }
+
+    /// Rung by the wish.
+    pub(crate) fn bell(&self) -> &Bell {
+        &self.bell
     }
 
     /// Shall everything stop?
     pub(crate) fn is_wished(&self) -> bool {
-        self.wished.load(Ordering::Acquire)
+        self.wish.wished.load(Ordering::Acquire)
     }
 }
 

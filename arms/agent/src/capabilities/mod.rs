@@ -1,29 +1,47 @@
-//! What the reference agent can do beyond reading, writing and running: programs that stay up, goals, a debugger. Each
-//! part holds what lives longer than a call; all of it ends with the conversation.
+//! What the reference agent can do beyond reading, writing and running: other agents, workflows, programs that stay up,
+//! goals, a debugger. Each part holds what lives longer than a call; all of it ends with the conversation.
 
 mod background;
 mod bell;
 mod debugger;
 mod framing;
 mod goal;
+mod marks;
 mod peer;
 mod process;
+mod subagents;
+mod workflow;
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bench_core::Delegation;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use self::background::Background;
-use self::bell::{Bell, Cancel};
 use self::debugger::Debugger;
 use self::goal::Goal;
+use self::subagents::Subagents;
+use self::workflow::Workflows;
 
+pub(crate) use self::bell::{Bell, Cancel};
+pub(crate) use self::marks::Marks;
 pub(crate) use self::process::{adopt_orphans, end_all_below};
+pub(crate) use self::subagents::{Hands, Link, Order};
+pub(crate) use self::workflow::Tools;
 
 /// Tools that are carried out here.
-pub(crate) const TOOLS: [&str; 9] = [
+pub(crate) const TOOLS: [&str; 18] = [
+    "subagent_spawn",
+    "subagent_wait",
+    "subagent_send",
+    "subagent_check",
+    "subagent_cancel",
+    "subagent_list",
+    "workflow",
+    "workflow_status",
+    "workflow_stop",
     "bg_start",
     "bg_status",
     "bg_list",
@@ -35,9 +53,26 @@ pub(crate) const TOOLS: [&str; 9] = [
     "debug",
 ];
 
-/// What one conversation keeps running.
+/// What the capabilities of a conversation are given.
+#[derive(Default)]
+pub(crate) struct Equipment {
+    /// Everything stops when this wishes it.
+    pub(crate) cancel: Cancel,
+    /// Where beginnings and ends are marked.
+    pub(crate) marks: Marks,
+    /// Caps on other agents.
+    pub(crate) delegation: Delegation,
+    /// Who holds their conversations; none = nobody can be delegated to.
+    pub(crate) hands: Option<Hands>,
+    /// Who calls tools for the steps of a workflow; none = there are no workflows.
+    pub(crate) tools: Option<Tools>,
+}
+
+/// What one conversation keeps running. Agents and workflows end first: they use the rest.
 #[derive(Debug)]
 pub(crate) struct Capabilities {
+    subagents: Subagents,
+    workflows: Workflows,
     background: Background,
     goal: Mutex<Goal>,
     debugger: Debugger,
@@ -45,13 +80,14 @@ pub(crate) struct Capabilities {
 }
 
 impl Capabilities {
-    pub(crate) fn in_folder(folder: &Path) -> Self {
-        let bell = Bell::default();
-        let cancel = Cancel::with(&bell);
+    pub(crate) fn new(folder: &Path, equipment: Equipment) -> Self {
+        let Equipment { cancel, marks, delegation, hands, tools } = equipment;
         Self {
-            background: Background::in_folder(folder, &bell, &cancel),
+            subagents: Subagents::new(folder, delegation, &cancel, &marks, hands.clone()),
+            workflows: Workflows::new(folder, delegation, &cancel, &marks, (hands, tools)),
+            background: Background::in_folder(folder, &cancel, &marks),
             goal: Mutex::default(),
-            debugger: Debugger::in_folder(folder, &bell, &cancel),
+            debugger: Debugger::in_folder(folder, &cancel, &marks),
             cancel,
         }
     }
@@ -59,6 +95,15 @@ impl Capabilities {
     /// Carries a tool of [`TOOLS`] out.
     pub(crate) fn run(&self, name: &str, given: Value) -> Result<String, String> {
         match name {
+            "subagent_spawn" => self.subagents.spawn(taken(given)?),
+            "subagent_wait" => self.subagents.wait(&taken(given)?),
+            "subagent_send" => self.subagents.send(&taken(given)?),
+            "subagent_check" => self.subagents.check(&taken(given)?),
+            "subagent_cancel" => self.subagents.cancel(&taken(given)?),
+            "subagent_list" => Ok(self.subagents.list_all()),
+            "workflow" => self.workflows.start(taken(given)?),
+            "workflow_status" => self.workflows.status(&taken(given)?),
+            "workflow_stop" => self.workflows.stop(&taken(given)?),
             "bg_start" => self.background.start(&taken(given)?),
             "bg_status" => self.background.status(&taken(given)?),
             "bg_list" => Ok(self.background.list()),
@@ -72,6 +117,26 @@ impl Capabilities {
         }
     }
 
+    /// What tells the tools of this conversation to stop.
+    pub(crate) fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// Is an agent on the list?
+    pub(crate) fn has_subagents(&self) -> bool {
+        self.subagents.is_alive()
+    }
+
+    /// Does a workflow run beside the conversation?
+    pub(crate) fn has_workflow(&self) -> bool {
+        self.workflows.is_alive()
+    }
+
+    /// Calls of tools that steps of workflows have made.
+    pub(crate) fn workflow_calls(&self) -> u64 {
+        self.workflows.calls()
+    }
+
     /// Is a background command on the list?
     pub(crate) fn has_background(&self) -> bool {
         self.background.is_alive()
@@ -80,13 +145,6 @@ impl Capabilities {
     /// The goal. A call that panicked must not take it along.
     pub(crate) fn goal(&self) -> MutexGuard<'_, Goal> {
         self.goal.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Capabilities {
-    fn drop(&mut self) {
-        // Whoever still waits, on whatever, has nobody left to wait for.
-        self.cancel.wish();
     }
 }
 

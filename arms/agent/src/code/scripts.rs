@@ -160,7 +160,10 @@ impl Scripts {
         tally.script_timeouts += u64::from(outcome.ending == ScriptEnding::TimedOut);
         tally.bytes_kept_out += nested.saturating_sub(told.len()) as u64;
         drop(tally);
-        say(&AgentEvent::Script { turn, ending: word(&outcome.ending), calls: calls(&outcome.calls), graph });
+        say(
+            None,
+            &AgentEvent::Script { turn, ending: word(&outcome.ending), calls: calls(&outcome.calls), graph },
+        );
         result
     }
 }

@@ -80,7 +80,7 @@ fn with_end(printed: String, ended: &Ended) -> String {
     }
 }
 
-/// Runs the shell until it ends or the deadline passes, collecting what is printed.
+/// Runs the shell until it ends, the deadline passes or it is cancelled, collecting what is printed.
 fn follow(
     given: &Arguments,
     workspace: &Path,

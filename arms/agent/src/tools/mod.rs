@@ -23,7 +23,7 @@ use bench_code::Stop;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::capabilities::{self, Capabilities};
+use crate::capabilities::{self, Cancel, Capabilities, Equipment};
 use crate::servers;
 
 /// What tools keep from one call to the next.
@@ -44,17 +44,25 @@ pub(crate) struct Desk {
 
 /// Can a tool of this name be carried out by this build?
 pub(crate) fn is_built(name: &str) -> bool {
-    const NOT_BUILT: [&str; 2] = ["subagent_spawn", "workflow"];
-    !NOT_BUILT.contains(&name)
+    crate::catalogue::is_known(name) || servers::of_tool(name).is_some()
 }
 
 impl Desk {
+    /// A desk with nobody to delegate to.
+    #[cfg(test)]
     pub(crate) fn in_workspace(workspace: &Path) -> Self {
-        Self {
-            workspace: workspace.to_owned(),
-            kept: Mutex::default(),
-            capabilities: Capabilities::in_folder(workspace),
-        }
+        Self::equipped(workspace, Equipment::default())
+    }
+
+    /// A desk whose tools stop when `cancel` wishes it.
+    pub(crate) fn until(workspace: &Path, cancel: &Cancel) -> Self {
+        Self::equipped(workspace, Equipment { cancel: cancel.clone(), ..Equipment::default() })
+    }
+
+    /// A desk with this equipment.
+    pub(crate) fn equipped(workspace: &Path, equipment: Equipment) -> Self {
+        let capabilities = Capabilities::new(workspace, equipment);
+        Self { workspace: workspace.to_owned(), kept: Mutex::default(), capabilities }
     }
 
     /// What is kept. A call that panicked must not take the lists of the others with it.
@@ -78,7 +86,10 @@ impl Desk {
         let here = &self.workspace;
         match name {
             "read" => read::run(&taken(given)?, here),
-            "bash" => bash::run(&taken(given)?, here, stop),
+            "bash" => {
+                // A script's end stops what it called; the end of the conversation stops everything.
+                bash::run(&taken(given)?, here, stop.or(self.capabilities.cancel().stop()))
+            }
             "edit" => edit::run(&taken(given)?, here),
             "write" => write::run(&taken(given)?, here),
             "fd" => fd::run(&taken(given)?, here),

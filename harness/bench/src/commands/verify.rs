@@ -32,14 +32,14 @@ pub(crate) fn verify(options: &VerifyOptions) -> Result<Exit, Failure> {
     }
 }
 
-/// One arm, the leanest surface, every task once.
+/// The leanest surface, and one that shows every capability; every task once.
 fn verify_experiment(suite: &str, tasks: &[String]) -> ExperimentText {
     let named: Vec<String> = tasks.iter().map(|task| format!("{task:?}")).collect();
     let selection =
         if named.is_empty() { String::new() } else { format!("tasks = [{}]\n", named.join(", ")) };
     ExperimentText {
         text: format!(
-            "name = \"verify\"\nseed = 1\nrepeats = 2\nsuite = {suite:?}\n{selection}model = \"oracle\"\n[upstream]\nkind = \"oracle\"\n[[arm]]\nname = \"bare\"\nsurface = \"bare\"\n"
+            "name = \"verify\"\nseed = 1\nrepeats = 2\nsuite = {suite:?}\n{selection}model = \"oracle\"\n[upstream]\nkind = \"oracle\"\n[[arm]]\nname = \"bare\"\nsurface = \"bare\"\n[[arm]]\nname = \"all\"\nsurface = \"all\"\n"
         ),
         name: PathBuf::from("bench verify"),
     }

@@ -2,7 +2,7 @@
 
 use bench_core::{AgentId, Catalogue, SuiteId, SurfaceId, TaskId};
 
-/// Agents `reference`, `pi`, `codex`, `claude`, `command`; suites `default` and `smoke`; two tokenizers.
+/// Agents `reference`, `pi`, `codex`, `claude`, `command`; suites `default`, `smoke` and `orchestration`; two tokenizers.
 pub(crate) fn catalogue() -> Catalogue {
     let surfaces =
         |names: &[&str]| names.iter().map(|name| SurfaceId::new(*name).unwrap()).collect::<Vec<_>>();
@@ -41,9 +41,13 @@ pub(crate) fn catalogue() -> Catalogue {
         ]
         .map(|(agent, surfaces)| (AgentId::new(agent).unwrap(), surfaces))
         .into(),
-        suites: [("default", tasks(&["one", "two", "three"])), ("smoke", tasks(&["hello"]))]
-            .map(|(suite, tasks)| (SuiteId::new(suite).unwrap(), tasks))
-            .into(),
+        suites: [
+            ("default", tasks(&["one", "two", "three"])),
+            ("smoke", tasks(&["hello"])),
+            ("orchestration", tasks(&["four"])),
+        ]
+        .map(|(suite, tasks)| (SuiteId::new(suite).unwrap(), tasks))
+        .into(),
         tokenizers: vec!["o200k_base".to_owned(), "cl100k_base".to_owned()],
     }
 }

@@ -90,9 +90,9 @@ impl<'a> Check<'a> {
         self.found.push(Violation { request: turn.request, tool, kind, why });
     }
 
-    fn resource(&self, tool: &str) -> Option<Resource> {
+    fn resource(&self, entry: &SurfaceTool) -> Option<Resource> {
         match self.surface.lifecycle {
-            Lifecycle::Followed => Resource::needed_by(tool),
+            Lifecycle::Followed => Resource::awaited_by(entry),
             Lifecycle::Ignored => None,
         }
     }
@@ -104,7 +104,7 @@ impl<'a> Check<'a> {
             let late = !found && !self.was_first(name);
             return late.then_some("the surface does not have it, and it joined later");
         };
-        if self.resource(name).is_some_and(|resource| !resources.has(resource)) {
+        if self.resource(entry).is_some_and(|resource| !resources.has(resource)) {
             return Some("what it works on does not exist");
         }
         match entry.model {
@@ -119,7 +119,7 @@ impl<'a> Check<'a> {
 
     /// Why a tool that is not shown should stand there.
     fn missing(&self, entry: &SurfaceTool, resources: &Resources) -> Option<&'static str> {
-        if self.resource(&entry.name).is_some_and(|resource| !resources.has(resource)) {
+        if self.resource(entry).is_some_and(|resource| !resources.has(resource)) {
             return None;
         }
         match entry.model {
@@ -158,7 +158,7 @@ impl<'a> Check<'a> {
 mod tests {
     use super::*;
     use crate::id::SurfaceId;
-    use crate::surface::{Prompt, Scheduling};
+    use crate::surface::{Delegation, Prompt, Scheduling};
 
     fn surface(discovery: Discovery, tools: &[(&str, ModelExposure, &str)]) -> Surface {
         let tool = |(name, model, group): &(&str, ModelExposure, &str)| SurfaceTool {
@@ -177,6 +177,7 @@ mod tests {
             prompt: Prompt::Full,
             preload: Vec::new(),
             lifecycle: Lifecycle::Followed,
+            delegation: Delegation::default(),
             budget: None,
             compaction: None,
             scheduling: Scheduling::Serial,
@@ -242,6 +243,16 @@ mod tests {
         ] {
             assert_eq!(told(&gateway(), &turns), expected, "{turns:?}");
         }
+    }
+
+    #[test]
+    fn a_group_whose_schemas_stay_stable_waits_for_no_resource() {
+        use ModelExposure::Deferred;
+        let tools = [("subagent_spawn", Deferred, "delegate"), ("subagent_wait", Deferred, "delegate")];
+        let surface = surface(Discovery::Gateway, &tools);
+        let first = ("capabilities", "capabilities", "");
+        assert_eq!(told(&surface, &[first, ("capabilities subagent_spawn subagent_wait", "", "")]), "");
+        assert_eq!(told(&surface, &[first, ("capabilities subagent_spawn", "", "")]), "2 Missing subagent_wait");
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bench_core::Sha256Hex;
-use bench_core::ledger::{FirstRequest, Load, TokenBasis, TokenizerIdentity, ToolEntry, TurnEntry, Usage};
+use bench_core::ledger::{
+    AgentTotals, FirstRequest, Load, TokenBasis, TokenizerIdentity, ToolEntry, TurnEntry, Usage,
+};
 use bench_core::lifecycle::ShownTurn;
 use bench_record::RequestClassTotals;
 
@@ -25,6 +27,8 @@ pub(crate) struct LedgerContext<'a> {
 
 /// What the facts add up to.
 pub(crate) struct Ledger {
+    pub(crate) agents: Vec<AgentTotals>,
+    pub(crate) critical_path_ms: Option<f64>,
     pub(crate) first_request: Option<FirstRequest>,
     pub(crate) tools: Vec<ToolEntry>,
     pub(crate) turns: Vec<TurnEntry>,
@@ -66,6 +70,8 @@ pub(crate) fn compile(exchanges: &[Exchange], context: &LedgerContext<'_>) -> Le
     };
     let totals = totals(exchanges, &walk, provider_usage.as_ref());
     Ledger {
+        agents: agents(exchanges, walk.basis),
+        critical_path_ms: critical_path_ms(exchanges),
         first_request: first_request(exchanges),
         requests_by_class: by_class(exchanges, basis),
         tokens: TokenBasis {
@@ -118,6 +124,42 @@ fn by_class(exchanges: &[Exchange], basis: Basis) -> BTreeMap<String, RequestCla
         }
     }
     classes
+}
+
+/// What each second agent asked for, in order of their first requests.
+fn agents(exchanges: &[Exchange], basis: Basis) -> Vec<AgentTotals> {
+    let mut agents: Vec<AgentTotals> = Vec::new();
+    for exchange in exchanges {
+        let Some(name) = &exchange.agent else { continue };
+        let known = agents.iter().position(|agent| &agent.name == name);
+        let at = known.unwrap_or_else(|| {
+            agents.push(AgentTotals { name: name.clone(), ..AgentTotals::default() });
+            agents.len() - 1
+        });
+        let agent = &mut agents[at];
+        agent.requests += 1;
+        if let Some((from, to)) = exchange.waited {
+            agent.first_ms.get_or_insert(crate::trace::rounded(from));
+            agent.last_ms = Some(crate::trace::rounded(to));
+        }
+        if let (Some(chat), Some(answer)) = (&exchange.chat, &exchange.answer)
+            && answer.is_billed()
+        {
+            let (input, output) = basis.tokens(chat, answer);
+            agent.input_tokens += input;
+            agent.output_tokens += output;
+        }
+    }
+    agents
+}
+
+/// From the main agent's first request to the end of its last answer: what ran beside it counts only where it was waited
+/// for. Null without a turn.
+fn critical_path_ms(exchanges: &[Exchange]) -> Option<f64> {
+    let main = || exchanges.iter().filter(|e| e.class == RequestClass::AgentTurn).filter_map(|e| e.waited);
+    let first = main().map(|(from, _)| from).reduce(f64::min)?;
+    let last = main().map(|(_, to)| to).reduce(f64::max)?;
+    Some(crate::trace::rounded(last - first))
 }
 
 fn completeness(exchanges: &[Exchange]) -> &'static str {

@@ -17,6 +17,7 @@ pub(crate) use catalogue::tool_sizes;
 pub(crate) use compile::{LedgerContext, compile, late_classes, models, shown};
 pub(crate) use measure::{ToolSize, first_request, saturating_u32, semantic_sha256};
 pub(crate) use prefix::{Prefix, Sent};
+pub(crate) use walk::follows_a_resource;
 
 use crate::classify::RequestClass;
 use crate::weighing::Weight;
@@ -26,6 +27,8 @@ use crate::weighing::Weight;
 pub(crate) struct Exchange {
     pub(crate) request: u32,
     pub(crate) class: RequestClass,
+    /// The second agent that asked; none = the main one.
+    pub(crate) agent: Option<String>,
     /// The request's side; none when it was no chat request.
     pub(crate) chat: Option<ChatFacts>,
     /// The response's side; none when none came from the upstream.

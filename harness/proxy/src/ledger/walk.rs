@@ -105,7 +105,7 @@ impl<'a> Walk<'a> {
     /// Tools that appear after the first request: one load per group, one for all without a group.
     fn load(&mut self, new_tools: &[ToolSize], turn: u32) {
         let start = self.loads.len();
-        for tool in new_tools {
+        for tool in new_tools.iter().filter(|tool| !follows_a_resource(&tool.name)) {
             let group = self.context.groups.get(&tool.name).cloned();
             match self.loads[start..].iter_mut().find(|load| load.group == group) {
                 Some(load) => load.tools.push(tool.name.clone()),
@@ -157,6 +157,11 @@ impl<'a> Walk<'a> {
             load.needed = load.first_call_turn.is_some();
         }
     }
+}
+
+/// Does a tool come by itself, with what it works on? Nobody loaded it then.
+pub(crate) fn follows_a_resource(tool: &str) -> bool {
+    bench_core::Resource::needed_by(tool).is_some()
 }
 
 fn context_of(prefix: &Prefix) -> ContextShare {

@@ -73,6 +73,8 @@ pub struct UpstreamRequest {
     pub body: Bytes,
     /// The attempt's own token: what the agent showed as its key. Never sent to a provider.
     pub credential: String,
+    /// The second agent that asks; none = the main one.
+    pub agent: Option<String>,
     /// What the recorder takes the request for.
     pub class: RequestClass,
     /// The body, read.

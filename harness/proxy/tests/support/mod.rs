@@ -177,6 +177,7 @@ pub fn words(turns: &[Vec<Call>]) -> Vec<String> {
 
 pub fn rule(action: ActionKind, tool: &str, arguments: Value) -> LexiconRule {
     LexiconRule {
+        capability: None,
         action,
         tool: tool.to_owned(),
         arguments,
@@ -245,7 +246,8 @@ pub fn answer_step() -> Step {
 pub fn script(steps: Vec<Step>) -> OracleScript {
     OracleScript {
         workspace: "/workspace".to_owned(),
-        plan: Arc::new(Plan { steps }),
+        capability: None,
+        plan: Arc::new(Plan { steps, ..Plan::default() }),
         lexicon: Arc::new(lexicon()),
         profile: Profile::default(),
         seed: 1,

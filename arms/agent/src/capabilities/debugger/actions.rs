@@ -89,12 +89,20 @@ impl Job<'_> {
         self.take_wanted(inner)?;
         let adapter = adapters::choose(self.asked)?;
         let folder = self.folder.to_string_lossy();
+        let printed = std::env::temp_dir().join("debug-output");
+        let file = match (adapter.dialect, request) {
+            (adapters::Dialect::Lldb, "launch") => {
+                let made = std::fs::File::create(&printed).and_then(|_| std::fs::File::open(&printed));
+                Some(made.map_err(|error| format!("{}: {error}", printed.display()))?)
+            }
+            _ => None,
+        };
         let arguments = match request {
-            "launch" => adapter.launch(self.asked, &folder),
+            "launch" => adapter.launch(self.asked, &folder, &printed.to_string_lossy()),
             _ => adapter.attach(self.asked, &folder),
         };
-        let place = ("main", self.folder, &self.debugger.bell, &self.debugger.cancel);
-        let beginning = Beginning { request, arguments };
+        let place = ("main", self.folder, self.debugger.cancel.bell(), &self.debugger.cancel);
+        let beginning = Beginning { request, arguments, printed: file };
         let session = Session::begin(adapter, beginning, place, &inner.breakpoints, self.deadline)?;
         if inner.sessions.is_empty() {
             self.debugger.watch_idleness();
@@ -215,8 +223,9 @@ impl Job<'_> {
         for (adapter, child) in wanted {
             let name = format!("child-{}", inner.sessions.len());
             let request = if child["request"] == "attach" { "attach" } else { "launch" };
-            let beginning = Beginning { request, arguments: child["configuration"].clone() };
-            let place = (name.as_str(), self.folder, &self.debugger.bell, &self.debugger.cancel);
+            let arguments = child["configuration"].clone();
+            let beginning = Beginning { request, arguments, printed: None };
+            let place = (name.as_str(), self.folder, self.debugger.cancel.bell(), &self.debugger.cancel);
             inner.sessions.push(Session::begin(
                 adapter,
                 beginning,
@@ -235,7 +244,8 @@ impl Job<'_> {
         at: usize,
         said: Result<String, String>,
     ) -> Result<String, String> {
-        let session = &inner.sessions[at];
+        let session = &mut inner.sessions[at];
+        session.take_printed();
         let (printed, late) = {
             let mut inbox = session.client.inbox();
             (inbox.state.output.news(), std::mem::take(&mut inbox.late))
@@ -290,8 +300,9 @@ impl Job<'_> {
     fn terminate(&self, inner: &mut Inner) -> Result<String, String> {
         let at = self.chosen(inner)?;
         let mut session = inner.sessions.remove(at);
-        let printed = session.client.inbox().state.output.news();
         session.end();
+        session.take_printed();
+        let printed = session.client.inbox().state.output.news();
         // Without its root no child has an adapter that would answer.
         if at == 0 {
             inner.sessions.clear();
@@ -364,8 +375,19 @@ impl Job<'_> {
     }
 
     fn data_breakpoint(&self, inner: &mut Inner) -> Result<String, String> {
-        let id = needed(self.asked.data_id.as_deref(), "data_id (from data_breakpoint_info)", self.action())?;
         self.capable(inner, "supportsDataBreakpoints", "breakpoints on data")?;
+        let id = match (&self.asked.data_id, &self.asked.name) {
+            (Some(id), _) => id.clone(),
+            (None, Some(name)) => {
+                let at = self.chosen(inner)?;
+                let body = self.data_info(&inner.sessions[at], name)?;
+                let why = body["description"].as_str().unwrap_or_default().to_owned();
+                body["dataId"].as_str().ok_or_else(|| format!("{name} cannot be watched: {why}"))?.to_owned()
+            }
+            (None, None) => {
+                return Err(format!("{} needs name, or data_id from data_breakpoint_info", self.action()));
+            }
+        };
         let before = inner.breakpoints.clone();
         if self.action() == "set_data_breakpoint" {
             let access = self.asked.access.as_deref().unwrap_or("write");
@@ -374,10 +396,33 @@ impl Job<'_> {
                 breakpoint["condition"] = json!(condition);
             }
             inner.breakpoints.add(Kind::Data, "dataId", breakpoint);
-        } else if !inner.breakpoints.remove(Kind::Data, "dataId", Some(id)) {
+        } else if !inner.breakpoints.remove(Kind::Data, "dataId", Some(&id)) {
             return Err("there is no breakpoint there".to_owned());
         }
-        self.applied(inner, before, Some(Kind::Data), id)
+        self.applied(inner, before, Some(Kind::Data), &id)
+    }
+
+    /// What watching a variable takes: a member of what is opened, a variable of the innermost frame, or an expression.
+    fn data_info(&self, session: &Session, name: &str) -> Result<Value, String> {
+        let ask = |arguments: Value| told(session.client.ask("dataBreakpointInfo", arguments, self.deadline));
+        if let Some(reference) = self.asked.variables_reference {
+            return ask(json!({"name": name, "variablesReference": reference}));
+        }
+        let frame = self.frame(session)?;
+        for scope in told(view::scopes(session, &json!(frame), self.deadline))? {
+            let arguments =
+                json!({"name": name, "variablesReference": scope["variablesReference"], "frameId": frame});
+            let body = ask(arguments)?;
+            if body["dataId"].is_string() {
+                return Ok(body);
+            }
+        }
+        // lldb takes what an expression gives for the place itself.
+        let place = match session.adapter.dialect {
+            adapters::Dialect::Lldb => format!("&({name})"),
+            adapters::Dialect::Debugpy | adapters::Dialect::Plain => name.to_owned(),
+        };
+        ask(json!({"name": place, "frameId": frame}))
     }
 
     /// Refuses what no open session can do.
@@ -498,19 +543,7 @@ impl Job<'_> {
             "data_breakpoint_info" => {
                 can("supportsDataBreakpoints", "breakpoints on data")?;
                 let name = needed(asked.name.as_deref(), "name", "data_breakpoint_info")?;
-                let mut arguments = json!({"name": name});
-                match asked.variables_reference {
-                    Some(reference) => arguments["variablesReference"] = json!(reference),
-                    None => {
-                        let scopes = told(view::scopes(session, &json!(self.frame(session)?), deadline))?;
-                        arguments["variablesReference"] = scopes
-                            .first()
-                            .map(|scope| scope["variablesReference"].clone())
-                            .unwrap_or_default();
-                        arguments["frameId"] = json!(self.frame(session)?);
-                    }
-                }
-                let body = ask("dataBreakpointInfo", arguments)?;
+                let body = self.data_info(session, name)?;
                 let description = body["description"].as_str().unwrap_or_default();
                 match body["dataId"].as_str() {
                     Some(id) => {
@@ -556,6 +589,7 @@ impl Job<'_> {
                 Ok(view::list(&ask("loadedSources", json!({}))?["sources"], &["name", "path"]))
             }
             "output" => {
+                session.take_printed();
                 let text = session.client.inbox().state.output.whole();
                 Ok(if text.is_empty() { "[No output.]".to_owned() } else { text })
             }

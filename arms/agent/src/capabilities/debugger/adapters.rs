@@ -86,7 +86,10 @@ fn other(line: &str) -> Result<Adapter, String> {
 
 impl Adapter {
     /// Arguments of `launch`.
-    pub(super) fn launch(&self, asked: &Asked, folder: &str) -> Value {
+    ///
+    /// A cell has no terminals to give: lldb's program prints into `printed`, a file, where debugpy hands output on by
+    /// itself.
+    pub(super) fn launch(&self, asked: &Asked, folder: &str, printed: &str) -> Value {
         let mut arguments = Map::new();
         let mut set = |key: &str, value: Value| {
             arguments.insert(key.to_owned(), value);
@@ -105,7 +108,12 @@ impl Adapter {
         match self.dialect {
             Dialect::Lldb => {
                 set("env", asked.env.iter().map(|(name, value)| json!(format!("{name}={value}"))).collect());
-                set("initCommands", json!(LLDB_INIT));
+                let streams = [("input", "/dev/null"), ("output", printed), ("error", printed)];
+                let streams = streams.map(|(name, path)| format!("settings set target.{name}-path {path:?}"));
+                set(
+                    "initCommands",
+                    LLDB_INIT.iter().map(|line| json!(line)).chain(streams.map(Value::from)).collect(),
+                );
             }
             Dialect::Debugpy => {
                 if let Some(module) = &asked.module {
@@ -168,9 +176,10 @@ mod tests {
             env: [("K".to_owned(), "v".to_owned())].into(),
             ..Asked::default()
         };
-        let lldb = adapter(Dialect::Lldb).launch(&asked, "/w");
+        let lldb = adapter(Dialect::Lldb).launch(&asked, "/w", "/tmp/out");
         assert_eq!((&lldb["program"], &lldb["env"][0]), (&json!("/w/a.out"), &json!("K=v")));
-        let python = adapter(Dialect::Debugpy).launch(&asked, "/w");
+        assert!(lldb["initCommands"].to_string().contains("target.output-path \\\"/tmp/out\\\""), "{lldb}");
+        let python = adapter(Dialect::Debugpy).launch(&asked, "/w", "/tmp/out");
         assert_eq!((&python["console"], &python["env"]["K"]), (&json!("internalConsole"), &json!("v")));
     }
 }

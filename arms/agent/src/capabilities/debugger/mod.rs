@@ -23,7 +23,8 @@ use serde_json::Value;
 
 use self::breakpoints::Breakpoints;
 use self::session::Session;
-use super::bell::{Bell, Cancel};
+use super::bell::Cancel;
+use super::marks::{Marks, Phase, Subject};
 
 /// Seconds that a call waits where it does not say.
 const USUAL: f64 = 30.0;
@@ -88,8 +89,8 @@ pub(crate) struct Debugger {
     inner: Arc<Mutex<Inner>>,
     idle: Arc<Idle>,
     folder: PathBuf,
-    bell: Bell,
     cancel: Cancel,
+    marks: Marks,
 }
 
 /// Sessions, the root first, and what all of them stop on.
@@ -109,24 +110,25 @@ struct Idle {
 }
 
 impl Debugger {
-    pub(crate) fn in_folder(folder: &Path, bell: &Bell, cancel: &Cancel) -> Self {
-        Self::with_idle(folder, bell, cancel, IDLE)
+    pub(crate) fn in_folder(folder: &Path, cancel: &Cancel, marks: &Marks) -> Self {
+        Self::with_idle(folder, cancel, marks, IDLE)
     }
 
-    fn with_idle(folder: &Path, bell: &Bell, cancel: &Cancel, after: Duration) -> Self {
+    fn with_idle(folder: &Path, cancel: &Cancel, marks: &Marks, after: Duration) -> Self {
         let idle = Idle { state: Mutex::new((Instant::now(), false)), changed: Condvar::new(), after };
         Self {
             inner: Arc::default(),
             idle: Arc::new(idle),
             folder: folder.to_owned(),
-            bell: bell.clone(),
             cancel: cancel.clone(),
+            marks: marks.clone(),
         }
     }
 
     /// Carries one action out.
     pub(crate) fn run(&self, asked: &Asked) -> Result<String, String> {
         let mut inner = locked(&self.inner);
+        let before = inner.sessions.len();
         self.idle.used();
         let seconds = asked.timeout.unwrap_or(USUAL);
         if seconds.is_nan() {
@@ -135,6 +137,11 @@ impl Debugger {
         let deadline = Instant::now() + Duration::from_secs_f64(seconds.clamp(SHORTEST, LONGEST));
         let told = actions::carry_out(self, &mut inner, asked, deadline);
         self.idle.used();
+        if before == 0 && !inner.sessions.is_empty() {
+            self.marks.mark(Subject::Debugger, "main", Phase::Begin, &inner.sessions[0].program);
+        } else if before > 0 && inner.sessions.is_empty() {
+            self.marks.mark(Subject::Debugger, "main", Phase::End, "");
+        }
         told
     }
 
@@ -146,8 +153,12 @@ impl Debugger {
 
     /// Ends every session.
     pub(crate) fn end(&self) {
-        locked(&self.inner).sessions.clear();
+        let open = std::mem::take(&mut locked(&self.inner).sessions);
         self.idle.close();
+        if !open.is_empty() {
+            drop(open);
+            self.marks.mark(Subject::Debugger, "main", Phase::End, "with the conversation");
+        }
     }
 
     /// Sees to it that a forgotten session ends. Called when the first session begins.

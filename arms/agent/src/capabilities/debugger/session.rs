@@ -4,6 +4,8 @@
 //! `configurationDone`; the adapter says `initialized`; breakpoints; `configurationDone`; then the answer of `launch`. How
 //! often the program had stopped is noted before it is let go, so that a stop which comes at once is a new one.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
@@ -32,6 +34,8 @@ pub(super) struct Session {
     /// Configurations of children that the adapter asks for.
     pub(super) children: Vec<Value>,
     folder: std::path::PathBuf,
+    /// Where the program prints, where its adapter does not hand that on.
+    printed: Option<File>,
 }
 
 /// How a program that was let go came to rest.
@@ -47,6 +51,7 @@ pub(super) enum Rest {
 pub(super) struct Beginning {
     pub(super) request: &'static str,
     pub(super) arguments: Value,
+    pub(super) printed: Option<File>,
 }
 
 impl Session {
@@ -79,6 +84,7 @@ impl Session {
             terminals: Vec::new(),
             children: Vec::new(),
             folder: folder.to_owned(),
+            printed: beginning.printed.as_ref().and_then(|file| file.try_clone().ok()),
         };
         match session.shake_hands(beginning, breakpoints, deadline) {
             Ok(()) => Ok(session),
@@ -248,6 +254,16 @@ impl Session {
             // An adapter that has gone takes its program with it.
             Waited::Ready(None) => Rest::Over,
             Waited::TimedOut | Waited::Cancelled => Rest::Running,
+        }
+    }
+
+    /// Takes what the program has printed into its file since the last time.
+    pub(super) fn take_printed(&mut self) {
+        let Some(file) = &mut self.printed else { return };
+        let mut bytes = Vec::new();
+        // A file that cannot be read any more leaves what was read before.
+        if file.read_to_end(&mut bytes).is_ok() && !bytes.is_empty() {
+            self.client.inbox().state.print(&String::from_utf8_lossy(&bytes));
         }
     }
 

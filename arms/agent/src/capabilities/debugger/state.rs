@@ -67,8 +67,10 @@ impl State {
                 self.ended = true;
                 self.stopped = None;
             }
-            // Telemetry is for the adapter's maker: no word of the program.
-            "output" if body["category"] != "telemetry" => self.output.push(&text("output")),
+            // The rest is the adapter's own talk: no word of the program.
+            "output" if ["stdout", "stderr", "important"].iter().any(|kind| body["category"] == *kind) => {
+                self.output.push(&text("output"));
+            }
             "capabilities" => self.capabilities.push(body["capabilities"].clone()),
             "breakpoint" => {
                 let breakpoint = &body["breakpoint"];
@@ -81,6 +83,11 @@ impl State {
             // Threads and modules are asked for when they are wanted.
             _ => {}
         }
+    }
+
+    /// The program printed this.
+    pub(super) fn print(&mut self, text: &str) {
+        self.output.push(text);
     }
 
     /// Has the program come to its end?

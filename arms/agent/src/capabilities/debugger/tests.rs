@@ -15,8 +15,8 @@ impl Stage {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let here = folder.path().canonicalize().unwrap();
-        let bell = Bell::default();
-        let debugger = Debugger::in_folder(&here, &bell, &Cancel::with(&bell));
+        let cancel = Cancel::with(&crate::capabilities::Bell::default());
+        let debugger = Debugger::in_folder(&here, &cancel, &Marks::default());
         Self { folder, debugger }
     }
 
@@ -201,9 +201,9 @@ fn a_session_that_nobody_uses_is_ended() {
     }
     let mut stage = Stage::new();
     stage.compile("demo", SEED_CASE);
-    let bell = Bell::default();
+    let cancel = Cancel::with(&crate::capabilities::Bell::default());
     let here = stage.folder.path().canonicalize().unwrap();
-    stage.debugger = Debugger::with_idle(&here, &bell, &Cancel::with(&bell), Duration::ZERO);
+    stage.debugger = Debugger::with_idle(&here, &cancel, &Marks::default(), Duration::ZERO);
     stage.told(json!({"action": "launch", "program": "demo", "stop_on_entry": true}));
     // The watcher takes the lock between two calls; how soon is the system's business.
     let mut said = String::new();

@@ -31,8 +31,9 @@ pub(super) fn stop(
         if stop.text.is_empty() { stop.reason.clone() } else { format!("{}: {}", stop.reason, stop.text) };
     let Some(thread) = stop.thread else { return Ok(format!("Stopped ({why}).")) };
     let frames = frames(session, thread, FRAMES, deadline)?;
-    let Some(top) = frames.first() else { return Ok(format!("Stopped ({why}) in thread {thread}.")) };
-    let mut told = format!("Stopped ({why}) in {}, thread {thread}", place(top, folder));
+    let Some(top) = frames.first() else { return Ok(format!("Stopped ({why}).")) };
+    // Threads are known by numbers of the system, which no answer of a tool holds unasked.
+    let mut told = format!("Stopped ({why}) in {}", place(top, folder));
     if let Some(line) = source_line(top) {
         told.push_str(&format!("\n> {}", line.trim_end()));
     }

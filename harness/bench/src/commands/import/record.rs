@@ -107,6 +107,8 @@ pub(super) fn cell_record(cell: &Imported, lock: &Value) -> Result<CellRecord, F
         tools: Vec::new(),
         turns_series: Vec::new(),
         requests_by_class: BTreeMap::new(),
+        agents: Vec::new(),
+        primary_outcome: None,
         loads: Vec::new(),
         lifecycle: None,
         isolation: no_walls(),

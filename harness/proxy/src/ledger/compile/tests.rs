@@ -42,6 +42,7 @@ fn turn(request: u32, tools: &[&str], new: &[&str], calls: &[&str]) -> Exchange 
         ..Call::default()
     };
     Exchange {
+        agent: None,
         request,
         class: RequestClass::AgentTurn,
         chat: Some(ChatFacts {

@@ -55,7 +55,18 @@ pub(super) enum Way {
 /// All ways to play an action through a request, best first.
 pub(super) fn ways(offered: &Offered<'_>, action: &Action, discovery: Discovery) -> Vec<Way> {
     let values = Values::of(action).in_workspace(&offered.script.workspace);
-    let rules = || offered.script.lexicon.rules.iter().filter(|rule| rule.action == action.kind());
+    let capability = match action {
+        Action::Use { capability, .. } => Some(capability),
+        Action::Run { .. }
+        | Action::Read { .. }
+        | Action::Write { .. }
+        | Action::Edit { .. }
+        | Action::Search { .. }
+        | Action::Find { .. }
+        | Action::Answer { .. } => None,
+    };
+    let plays = |rule: &&LexiconRule| rule.action == action.kind() && rule.capability.as_ref() == capability;
+    let rules = || offered.script.lexicon.rules.iter().filter(plays);
     let own = || rules().filter(|rule| !rule.substitution);
     let others = || rules().filter(|rule| rule.substitution);
     let mut ways: Vec<Way> = own().filter_map(|rule| offered.call(rule, &values)).collect();
@@ -179,6 +190,9 @@ impl Offered<'_> {
         let discovery = self.script.lexicon.discovery.iter().find(|way| self.offered(&way.tool).is_some())?;
         let group = rule.group.as_deref().or(discovery.for_code.then_some(""))?;
         values.fill(&rule.arguments)?;
+        if !self.offered(&discovery.tool).is_none_or(|tool| may_name(tool, group)) {
+            return None;
+        }
         let arguments = Values::of_load(group, &rule.tool).fill(&discovery.load_arguments)?.to_string();
         Some(Way::Load { tool: discovery.tool.clone(), arguments })
     }
@@ -197,6 +211,18 @@ impl Offered<'_> {
         let (tool, arguments) = tools.find_map(|tool| Some((tool, shell_shaped(tool, command)?)))?;
         Some(way_of(tool, &arguments, &LexiconRule { substitution: true, ..rule.clone() }))
     }
+}
+
+/// Does a discovery tool whose schema lists what it may be asked for list this group? One that lists nothing may be asked
+/// for anything.
+fn may_name(tool: &RequestTool, group: &str) -> bool {
+    let properties =
+        tool.schema.as_ref().and_then(|schema| schema.get("properties")).and_then(Value::as_object);
+    let lists = properties.into_iter().flatten().filter_map(|(_, property)| {
+        property.get("enum").or_else(|| property.get("items")?.get("enum"))?.as_array()
+    });
+    let mut lists = lists.peekable();
+    lists.peek().is_none() || lists.any(|list| list.iter().any(|word| word == group))
 }
 
 fn way_of(tool: &RequestTool, arguments: &Value, rule: &LexiconRule) -> Way {

@@ -70,7 +70,7 @@ mod tests {
     fn plan() -> Plan {
         let run = |n: u32| Step { actions: vec![Action::Run { command: format!("echo {n}") }] };
         let answer = Step { actions: vec![Action::Answer { text: "done".into() }] };
-        Plan { steps: (1..=5).map(run).chain([answer]).collect() }
+        Plan { steps: (1..=5).map(run).chain([answer]).collect(), ..Plan::default() }
     }
 
     fn draw(kind: ProfileKind, rate: f64, cell: &str) -> Fault {

@@ -148,7 +148,8 @@ impl History {
                 | Action::Write { .. }
                 | Action::Edit { .. }
                 | Action::Search { .. }
-                | Action::Find { .. } => self.progress(step, sub, error_prefixes) != Progress::Done,
+                | Action::Find { .. }
+                | Action::Use { .. } => self.progress(step, sub, error_prefixes) != Progress::Done,
             });
             if open {
                 break;

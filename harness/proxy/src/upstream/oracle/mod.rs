@@ -38,8 +38,15 @@ impl OracleUpstream {
 
     fn answer(&self, request: &UpstreamRequest) -> Result<UpstreamResponse, UpstreamFault> {
         let spoken = match request.class {
-            RequestClass::AgentTurn => self.book.turn(&request.credential, &request.chat),
-            RequestClass::Compaction => self.book.summary(&request.credential, &request.chat),
+            RequestClass::AgentTurn => self.book.turn(&request.credential, None, &request.chat),
+            // A second agent's loop, by its name. Without one nobody knows which plan it is to play.
+            RequestClass::Subagent if request.agent.is_some() && request.chat.tools.is_empty() => {
+                self.book.summary(&request.credential, request.agent.as_deref(), &request.chat)
+            }
+            RequestClass::Subagent if request.agent.is_some() => {
+                self.book.turn(&request.credential, request.agent.as_deref(), &request.chat)
+            }
+            RequestClass::Compaction => self.book.summary(&request.credential, None, &request.chat),
             RequestClass::Title
             | RequestClass::Naming
             | RequestClass::TokenCounting

@@ -1,6 +1,6 @@
 //! What the oracle does next: a pure function of script, fault and request.
 
-use bench_core::{Action, ActionKind, Ending, EndingKind};
+use bench_core::{Action, ActionKind, Ending, EndingKind, Plan};
 use bench_wire::{CallForm, ModelRequest};
 use serde_json::{Value, json};
 
@@ -49,6 +49,8 @@ pub(super) struct PlannedCall {
 /// What a turn is decided from.
 pub(super) struct Table<'a> {
     pub(super) script: &'a OracleScript,
+    /// The plan of the agent that asks.
+    pub(super) plan: &'a Plan,
     pub(super) fault: &'a Fault,
     pub(super) history: &'a History,
     pub(super) request: &'a ModelRequest,
@@ -57,7 +59,7 @@ pub(super) struct Table<'a> {
 impl Table<'_> {
     /// The step to be played now, from 1.
     pub(super) fn step(&self) -> u32 {
-        self.history.step(&self.script.plan, &self.script.lexicon.error_prefixes)
+        self.history.step(self.plan, &self.script.lexicon.error_prefixes)
     }
 
     /// The next turn; an ending when the plan cannot be played on.
@@ -69,7 +71,7 @@ impl Table<'_> {
         if let Some(extra) = self.extra(step) {
             return Ok(Move::Call(vec![extra]));
         }
-        let Some(actions) = self.script.plan.steps.get(step as usize - 1).map(|step| &step.actions) else {
+        let Some(actions) = self.plan.steps.get(step as usize - 1).map(|step| &step.actions) else {
             return Ok(say(step, NOTHING_LEFT, ActionKind::Answer.word(), true));
         };
         if let Some(batch) = self.batch(step, actions) {
@@ -225,7 +227,7 @@ impl Table<'_> {
             Action::Find { pattern: "*".to_owned(), path: ".".to_owned() },
             Action::Search { pattern: "TODO".to_owned(), path: ".".to_owned() },
         ];
-        let reads = self.script.plan.steps.iter().flat_map(|step| &step.actions);
+        let reads = self.plan.steps.iter().flat_map(|step| &step.actions);
         let reads = reads.filter(|action| action.kind() == ActionKind::Read);
         looks.iter().chain(reads).find_map(|action| self.offered_call(action))
     }
@@ -239,7 +241,7 @@ impl Table<'_> {
 
     /// The step's first call without one of the arguments that the tool requires.
     fn misfitting(&self, step: u32) -> Option<(String, String)> {
-        let actions = self.script.plan.steps.get(step as usize - 1)?.actions.iter();
+        let actions = self.plan.steps.get(step as usize - 1)?.actions.iter();
         let (tool, arguments) = actions.into_iter().find_map(|action| self.offered_call(action))?;
         let Ok(Value::Object(mut arguments)) = serde_json::from_str(&arguments) else { return None };
         let required = self.request.tool(&tool)?.schema.as_ref().and_then(|p| p.get("required"));

@@ -24,7 +24,11 @@ const NAMES: [&str; 15] = [
 
 /// The values that an action gives to placeholders.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Values(Map<String, Value>);
+pub(super) struct Values {
+    known: Map<String, Value>,
+    /// Is any name a placeholder, and not only those of [`NAMES`]?
+    open: bool,
+}
 
 impl Values {
     /// Values of an action; what it does not say is absent.
@@ -59,26 +63,29 @@ impl Values {
                 set("pattern", Some(pattern.as_str().into()));
                 set("path", Some(path.as_str().into()));
             }
+            Action::Use { values: said, .. } => return Self { known: said.clone(), open: true },
             Action::Answer { .. } => {}
         }
-        Self(values)
+        Self { known: values, open: false }
     }
 
     /// The values of `{group}` and `{tool}` for what makes a tool callable.
     pub(super) fn of_load(group: &str, tool: &str) -> Self {
-        Self(Map::from_iter([("group".to_owned(), group.into()), ("tool".to_owned(), tool.into())]))
+        let known = Map::from_iter([("group".to_owned(), group.into()), ("tool".to_owned(), tool.into())]);
+        Self { known, open: false }
     }
 
     /// The same with the workspace's path.
     pub(super) fn in_workspace(mut self, workspace: &str) -> Self {
-        self.0.insert("workspace".to_owned(), workspace.into());
+        self.known.insert("workspace".to_owned(), workspace.into());
         self
     }
 
     /// The values of `{tool}` and `{arguments}` for code that calls a nested tool.
     pub(super) fn of_nested(tool: &str, arguments: &Value) -> Self {
         let arguments = Value::String(arguments.to_string());
-        Self(Map::from_iter([("tool".to_owned(), tool.into()), ("arguments".to_owned(), arguments)]))
+        let known = Map::from_iter([("tool".to_owned(), tool.into()), ("arguments".to_owned(), arguments)]);
+        Self { known, open: false }
     }
 
     /// Fills a template in; `None` when it needs a value that is absent.
@@ -103,26 +110,28 @@ impl Values {
 
     /// Is it exactly an optional placeholder without a value?
     fn is_left_out(&self, value: &Value) -> bool {
-        let placeholder = value.as_str().and_then(whole_placeholder);
-        placeholder.is_some_and(|p| p.form == Form::Optional && !self.0.contains_key(p.name))
+        let placeholder = value.as_str().and_then(|text| self.whole_placeholder(text));
+        placeholder.is_some_and(|p| p.form == Form::Optional && !self.known.contains_key(p.name))
     }
 
     fn fill_text(&self, text: &str) -> Option<Value> {
-        if let Some(Placeholder { name, form: Form::Plain | Form::Optional, .. }) = whole_placeholder(text) {
-            return self.0.get(name).cloned();
+        if let Some(Placeholder { name, form: Form::Plain | Form::Optional, .. }) =
+            self.whole_placeholder(text)
+        {
+            return self.known.get(name).cloned();
         }
         let mut filled = String::new();
         let mut rest = text;
         while let Some(at) = rest.find('{') {
             filled.push_str(&rest[..at]);
             rest = &rest[at..];
-            let Some(placeholder) = placeholder_at(rest) else {
+            let Some(placeholder) = self.placeholder_at(rest) else {
                 filled.push('{');
                 rest = &rest[1..];
                 continue;
             };
             rest = &rest[placeholder.length..];
-            match (self.0.get(placeholder.name), placeholder.form) {
+            match (self.known.get(placeholder.name), placeholder.form) {
                 (Some(value), Form::Shell) => filled.push_str(&shell_quoted(&plain(value))),
                 (Some(value), Form::Plain | Form::Optional) => filled.push_str(&plain(value)),
                 (None, Form::Optional) => {}
@@ -147,21 +156,26 @@ struct Placeholder<'a> {
     length: usize,
 }
 
-/// The placeholder that a text is and nothing else.
-fn whole_placeholder(text: &str) -> Option<Placeholder<'_>> {
-    placeholder_at(text).filter(|placeholder| placeholder.length == text.len())
-}
+impl Values {
+    /// The placeholder that a text is and nothing else.
+    fn whole_placeholder<'a>(&self, text: &'a str) -> Option<Placeholder<'a>> {
+        self.placeholder_at(text).filter(|placeholder| placeholder.length == text.len())
+    }
 
-/// The placeholder that a text begins with. Other braces (of a shell, of JSON) are text.
-fn placeholder_at(text: &str) -> Option<Placeholder<'_>> {
-    let inner = text.strip_prefix('{')?;
-    let (inner, _) = inner.split_once('}')?;
-    let (name, form) = match (inner.strip_suffix('?'), inner.strip_suffix("|sh")) {
-        (Some(name), _) => (name, Form::Optional),
-        (None, Some(name)) => (name, Form::Shell),
-        (None, None) => (inner, Form::Plain),
-    };
-    NAMES.contains(&name).then_some(Placeholder { name, form, length: inner.len() + 2 })
+    /// The placeholder that a text begins with. Other braces (of a shell, of JSON) are text.
+    fn placeholder_at<'a>(&self, text: &'a str) -> Option<Placeholder<'a>> {
+        let inner = text.strip_prefix('{')?;
+        let (inner, _) = inner.split_once('}')?;
+        let (name, form) = match (inner.strip_suffix('?'), inner.strip_suffix("|sh")) {
+            (Some(name), _) => (name, Form::Optional),
+            (None, Some(name)) => (name, Form::Shell),
+            (None, None) => (inner, Form::Plain),
+        };
+        let is_name =
+            |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+        let known = NAMES.contains(&name) || self.open && is_name(name);
+        known.then_some(Placeholder { name, form, length: inner.len() + 2 })
+    }
 }
 
 /// A file's text as the added lines of a patch; none where a patch would add a line end that is not there.

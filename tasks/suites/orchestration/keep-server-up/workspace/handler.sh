@@ -1,0 +1,3 @@
+#!/bin/sh
+# Adds two numbers.
+echo $(($1 - $2))
