@@ -37,7 +37,7 @@ pub use power::{PowerDesign, PowerTable, power_table};
 pub use preflight::{CannotPass, Preflight, preflight};
 pub use protocol::{AnalysisError, Protocol};
 pub use render::{
-    CellLink, Style, cells_csv, first_table_markdown, github_annotations, html, junit, markdown,
-    preflight_lines, summary, why_not_gated,
+    Attempt, CellLink, Style, cells_csv, first_table_markdown, github_annotations, html, junit, markdown,
+    preflight_lines, summary, trace_page, trace_place, trace_stamp, why_not_gated,
 };
 pub use rows::{BlockRow, Rows, Standing};

@@ -1,6 +1,7 @@
 //! `bench report` and `bench gate`: everything from journal and lock alone.
 
 mod files;
+mod traces;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,116 @@
+//! What the reference agent says of its own turns on standard output (docs/formats/agent-stdout.md): evidence that no
+//! request shows.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What was noted of one turn. Counts are of this turn alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TurnNotes {
+    /// From 1.
+    pub turn: u32,
+    /// Names of calls that ran beside one another, wave after wave.
+    pub waves: Vec<Vec<String>>,
+    /// Results that were cut before the model saw them.
+    pub cut: Vec<CutResult>,
+    /// Calls made by tools.
+    pub nested_calls: u64,
+    /// Reads of the archive of cut results.
+    pub archive_reads: u64,
+    /// Bytes of results kept out of the context.
+    pub bytes_kept_out: u64,
+    /// Compactions.
+    pub compactions: u64,
+    /// Calls that tools made, where the agent lists them.
+    pub nested: Vec<Value>,
+}
+
+/// A result that was cut.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CutResult {
+    /// The tool.
+    pub tool: String,
+    /// By what the whole can be read again; null without an archive.
+    pub reference: Option<String>,
+    /// The whole.
+    pub text: String,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    event: String,
+    #[serde(default)]
+    turn: u32,
+    #[serde(default)]
+    waves: Vec<Vec<String>>,
+    #[serde(default)]
+    tool: String,
+    #[serde(default)]
+    reference: Option<String>,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    tally: BTreeMap<String, Value>,
+}
+
+/// The notes of each turn; empty when the text is not the reference agent's.
+pub(crate) fn notes(stdout: &str) -> Vec<TurnNotes> {
+    let mut turns: BTreeMap<u32, TurnNotes> = BTreeMap::new();
+    let mut before: BTreeMap<String, u64> = BTreeMap::new();
+    for text in stdout.lines() {
+        let Ok(line) = serde_json::from_str::<Line>(text) else { continue };
+        let notes =
+            turns.entry(line.turn).or_insert_with(|| TurnNotes { turn: line.turn, ..Default::default() });
+        match line.event.as_str() {
+            "waves" => notes.waves = line.waves,
+            "original" => {
+                notes.cut.push(CutResult { tool: line.tool, reference: line.reference, text: line.text })
+            }
+            "nested_call" => notes.nested.extend(serde_json::from_str::<Value>(text).ok()),
+            "tally" => {
+                let now: BTreeMap<String, u64> = line
+                    .tally
+                    .iter()
+                    .filter_map(|(key, value)| Some((key.clone(), value.as_u64()?)))
+                    .collect();
+                let since = |key: &str| {
+                    let count = |of: &BTreeMap<String, u64>| of.get(key).copied().unwrap_or(0);
+                    count(&now).saturating_sub(count(&before))
+                };
+                notes.nested_calls = since("nested_calls");
+                notes.archive_reads = since("archive_reads");
+                notes.bytes_kept_out = since("bytes_kept_out");
+                notes.compactions = since("compactions");
+                before = now;
+            }
+            // Plans and answers stand in the requests and responses too.
+            _ => {}
+        }
+    }
+    turns.remove(&0);
+    turns.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cumulative_counts_become_counts_of_a_turn() {
+        let text = concat!(
+            "{\"event\":\"waves\",\"turn\":1,\"waves\":[[\"read\",\"rg\"],[\"edit\"]]}\n",
+            "{\"event\":\"tally\",\"turn\":1,\"tally\":{\"nested_calls\":2,\"archive_reads\":1}}\n",
+            "not json\n",
+            "{\"event\":\"original\",\"turn\":2,\"tool\":\"bash\",\"reference\":\"a1\",\"text\":\"whole\"}\n",
+            "{\"event\":\"tally\",\"turn\":2,\"tally\":{\"nested_calls\":5,\"archive_reads\":1}}\n",
+        );
+        let notes = notes(text);
+        assert_eq!(notes.len(), 2);
+        assert_eq!((notes[0].nested_calls, notes[1].nested_calls), (2, 3));
+        assert_eq!((notes[0].archive_reads, notes[1].archive_reads), (1, 0));
+        assert_eq!(notes[0].waves.len(), 2);
+        assert_eq!(notes[1].cut[0].reference.as_deref(), Some("a1"));
+    }
+}
