@@ -13,6 +13,7 @@ mod benefit;
 mod calibration;
 mod candidates;
 mod comparison;
+pub mod export;
 mod gate_decision;
 mod order;
 mod over_time;

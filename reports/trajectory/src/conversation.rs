@@ -61,12 +61,9 @@ impl Conversations {
 
 /// Without the model's own words: those stand in the answer before.
 fn new_words(messages: &[Message]) -> Vec<Message> {
-    let own = |message: &&Message| message.role == "assistant" && message.results.is_empty();
-    messages
-        .iter()
-        .filter(|message| !own(message) && !(message.text.is_empty() && message.results.is_empty()))
-        .cloned()
-        .collect()
+    let own = |message: &Message| message.role == "assistant" && message.results.is_empty();
+    let empty = |message: &Message| message.text.is_empty() && message.results.is_empty();
+    messages.iter().filter(|message| !(own(message) || empty(message))).cloned().collect()
 }
 
 fn message(message: &bench_wire::RequestMessage) -> Message {

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use bench_record::{RequestIndex, RequestRecord};
 use bench_wire::coding::Decoding;
-use bench_wire::reply::ReplyReader;
-use bench_wire::{Api, Call, ModelRequest, Turn};
+use bench_wire::request::UNNAMED;
+use bench_wire::{Api, Call, ModelRequest, ReplyReader, Turn};
 use serde::Deserialize;
 
 use crate::agent_words::notes;
@@ -105,21 +105,18 @@ impl Trajectory {
         let Some((newest, earlier)) = self.exchanges.split_last_mut() else { return };
         let request = newest.record.request;
         let results = newest.said.iter().flat_map(|message| &message.results);
-        for (place, (id, text, failed)) in results.enumerate() {
-            let open = |call: &&mut ToolCall| {
-                call.result.is_none() && (call.id == *id || id.starts_with(bench_wire::UNNAMED))
-            };
+        for (id, text, failed) in results {
+            let open =
+                |call: &&mut ToolCall| call.result.is_none() && (call.id == *id || id.starts_with(UNNAMED));
             let calls = earlier
                 .iter_mut()
                 .filter(|other| other.conversation == newest.conversation)
                 .flat_map(|other| other.answer.iter_mut().flat_map(|answer| &mut answer.calls));
-            let mut answered: Vec<&mut ToolCall> = calls.filter(open).collect();
             // Calls without ids are answered in their order, the oldest open one first.
-            let Some(call) = answered.first_mut() else { continue };
+            let Some(call) = calls.into_iter().find(open) else { continue };
             let known = events.refused.get(&(request, id.clone())).copied();
             let failed = if *failed { Some(true) } else { known.flatten() };
             call.result = Some(ToolResult { text: text.clone(), failed, request });
-            let _ = place;
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `bench report` and `bench gate`: everything from journal and lock alone.
 
+mod exports;
 mod files;
 mod traces;
 
@@ -56,6 +57,9 @@ pub(crate) fn report(options: &ReportOptions) -> Result<Exit, Failure> {
         return check(page, &found);
     }
     files::write(&found)?;
+    if let Some(export) = options.export {
+        exports::write(&found, export, options.output.as_deref())?;
+    }
     match format(options) {
         ReportFormat::Table => show(&found.analysis, Shown::Table),
         ReportFormat::Markdown => show(&found.analysis, Shown::Markdown),

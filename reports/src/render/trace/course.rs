@@ -26,7 +26,8 @@ pub(super) fn course(trajectory: &Trajectory) -> Option<String> {
         .collect();
     let start = bars.iter().map(|bar| bar.1).fold(f64::INFINITY, f64::min);
     let end = bars.iter().map(|bar| bar.2).fold(0.0, f64::max);
-    if !(end > start) {
+    // Without any bar the start lies at infinity.
+    if end <= start {
         return None;
     }
     let rows = bars.iter().map(|bar| bar.0).max().unwrap_or(0) + 1;
