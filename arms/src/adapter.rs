@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bench_core::evidence::Housekeeping;
 use bench_core::{AgentId, SurfaceId, WireKind};
 use serde::Deserialize;
 use serde_json::Value;
@@ -28,6 +29,9 @@ pub(crate) struct Adapter {
     /// What it must read and execute beyond the system's directories.
     #[serde(default)]
     pub readable: Vec<String>,
+    /// What its program is known to do outside the cell and is refused.
+    #[serde(default)]
+    pub housekeeping: Vec<Housekeeping>,
     /// `catalogue`, or the variants that the agent itself can show.
     pub surfaces: SurfacesFile,
     /// Where it comes from; none = nothing to install.

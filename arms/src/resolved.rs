@@ -91,6 +91,7 @@ impl ResolvedArm {
                 })
                 .collect(),
             readable: self.started.readable.clone(),
+            housekeeping: self.adapter.housekeeping.clone(),
             path_prefix: Vec::new(),
             wire: self.wire,
         }

@@ -55,7 +55,9 @@ pub enum Act {
 /// On what.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Target {
-    /// A path as the cell sees it, links resolved as far as it exists.
+    /// A path as the cell sees it, links resolved as far as it exists. It travels as text: names that are none, or that
+    /// would blow a report up, must not silence the one who reports them.
+    #[serde(serialize_with = "as_text")]
     Path(PathBuf),
     /// A network address, or an abstract unix socket.
     Address(String),
@@ -67,6 +69,15 @@ pub enum Target {
     Unreadable,
 }
 
+fn as_text<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&shown(&path.to_string_lossy()))
+}
+
+/// Without control characters.
+fn shown(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
 impl Target {
     /// As it stands in a record.
     pub fn text(&self) -> String {
@@ -75,7 +86,7 @@ impl Target {
             Self::Address(text) | Self::Outsider(text) | Self::Own(text) => text.clone(),
             Self::Unreadable => "unreadable".to_owned(),
         };
-        text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+        shown(&text)
     }
 
     /// Its path, if it is one.
@@ -181,5 +192,20 @@ mod tests {
         let list = tally.into_attempts();
         assert_eq!(list[0].target.text().len(), LONGEST);
         assert_eq!(Target::Path("/a\n\u{1b}[2J".into()).text(), "/a\u{fffd}\u{fffd}[2J");
+    }
+
+    #[test]
+    fn a_name_that_is_no_text_is_told_all_the_same_and_in_bounded_length() {
+        use std::os::unix::ffi::OsStringExt;
+        let mut tally = Tally::default();
+        for byte in [0xff, b'\n', b'"', 1] {
+            let name = std::ffi::OsString::from_vec([b"/", [byte; 5000].as_slice()].concat());
+            tally.add(Attempt { target: Target::Path(name.into()), ..attempt("openat", "") });
+        }
+        for told in tally.into_attempts() {
+            let text = serde_json::to_vec(&told).unwrap();
+            assert!(text.len() < 4 * LONGEST, "{} bytes", text.len());
+            assert!(serde_json::from_slice::<Attempt>(&text).is_ok());
+        }
     }
 }

@@ -233,7 +233,7 @@ fn by_path(attempt: &Attempt, path: &Path, grounds: &Grounds) -> Class {
     if below(&grounds.writable) {
         return Class::InRoot;
     }
-    if grounds.protects(path) && !is_ancestor(path, &grounds.workspace) && !is_probe(path, grounds) {
+    if grounds.protects(path) && !grounds.is_above(path) && !is_probe(path, grounds) {
         return Class::OutsideAccess;
     }
     if below(&grounds.readable) && reading {
@@ -258,7 +258,10 @@ fn by_path(attempt: &Attempt, path: &Path, grounds: &Grounds) -> Class {
     }
     let looking = attempt.act == Act::Look || attempt.found == Some(false);
     // A directory above the workspace: its existence is no secret, its list is.
-    if looking && is_ancestor(path, &grounds.workspace) {
+    // `mkdir -p` below HOME makes every one of them anew, and is told that they exist.
+    let makes_again =
+        attempt.found == Some(true) && ["mkdir", "mkdirat"].contains(&attempt.operation.as_str());
+    if (looking || makes_again) && grounds.is_above(path) {
         return Class::AncestorProbe;
     }
     if (looking || attempt.denied) && reading && is_probe(path, grounds) {
@@ -310,6 +313,11 @@ fn is_loopback_port(address: &str, port: u16) -> bool {
 }
 
 impl Grounds {
+    /// Is it a directory above one that the cell may change?
+    fn is_above(&self, path: &Path) -> bool {
+        is_ancestor(path, &self.workspace) || self.writable.iter().any(|tree| is_ancestor(path, tree))
+    }
+
     /// Does the path lie in another cell's or the harness's space?
     pub fn protects(&self, path: &Path) -> bool {
         self.protected.iter().any(|tree| path.starts_with(tree))

@@ -69,6 +69,8 @@ pub enum Why {
     TooMany,
     /// It alone, or with what came before it, exceeds [`CollectCaps::max_bytes`].
     TooLarge,
+    /// What tools obey unasked: the task's own stands in its place.
+    Configuration,
 }
 
 impl std::fmt::Display for Why {
@@ -80,6 +82,7 @@ impl std::fmt::Display for Why {
             Self::Unreadable(error) => write!(f, "not readable: {error}"),
             Self::TooMany => f.write_str("too many entries: this and everything behind it"),
             Self::TooLarge => f.write_str("too many bytes"),
+            Self::Configuration => f.write_str("configuration that tools obey unasked"),
         }
     }
 }

@@ -85,7 +85,11 @@ const GAPS: &[Gap] = &[
         None,
         &[Namespaces, SystemCalls],
     ),
-    gap("SysV shared memory is shared with the host: no ipc namespace", None, &[Namespaces]),
+    gap(
+        "System V objects and message queues are shared with the host: no ipc namespace, no list of system calls",
+        None,
+        &[Namespaces, SystemCalls],
+    ),
     gap(
         "kernel keyrings of the same uid are shared with the host: no list of system calls",
         None,
@@ -98,7 +102,7 @@ const GAPS: &[Gap] = &[
     ),
     gap("memory and CPU time are not limited: no control group", None, &[ControlGroup]),
     gap(
-        "the size of workspace and HOME together is not limited, only that of each file: no quota",
+        "workspace and HOME together are looked at four times a second, not held by a quota: what is written in between goes over their cap",
         None,
         &[],
     ),

@@ -18,6 +18,7 @@ use rustix::pipe::PipeFlags;
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
 
+use crate::disk::DiskWatch;
 use crate::error::{LaunchError, LauncherError};
 use crate::kernel;
 use crate::message::{GO, Hello, Order, Report};
@@ -128,8 +129,12 @@ impl Launcher {
             Attempts::Unheard => (None, None),
         };
         let order = Order::of(&spec, self.level(), canary);
-        let ground =
-            Ground { grounds: grounds::of(&order), housekeeping: spec.policy.housekeeping.clone(), watch };
+        let ground = Ground {
+            grounds: grounds::of(&order),
+            housekeeping: spec.policy.housekeeping.clone(),
+            watch,
+            disk: DiskWatch::of(&spec.policy.writable),
+        };
         let order = order_file(&order)?;
         let (ours, theirs) = socket_pair().map_err(setup("make the cell's socket"))?;
         let (stdout, their_stdout) =

@@ -191,6 +191,8 @@ pub(crate) enum StopCause {
     WallLimit,
     /// The harness asked, because of the output cap.
     OutputCap,
+    /// The harness asked, because of the disk cap.
+    DiskCap,
     /// The harness asked.
     Asked,
     /// The harness or the launcher is gone.
@@ -202,6 +204,7 @@ impl StopCause {
     pub(crate) fn as_datagram(self) -> &'static [u8] {
         match self {
             Self::OutputCap => b"o",
+            Self::DiskCap => b"d",
             Self::Asked | Self::WallLimit | Self::Abandoned => b"a",
         }
     }
@@ -211,6 +214,7 @@ impl StopCause {
         match datagram {
             b"" => Self::Abandoned,
             b"o" => Self::OutputCap,
+            b"d" => Self::DiskCap,
             _ => Self::Asked,
         }
     }

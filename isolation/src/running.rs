@@ -16,12 +16,16 @@ use crate::attempt::Attempt;
 use crate::audit::Watch;
 use crate::captured::{Capture, Captured};
 use crate::classify::{self, Grounds};
+use crate::disk::DiskWatch;
 use crate::error::LaunchError;
 use crate::launcher::receive;
 use crate::message::{Ended, Raised, Report, StopCause};
 
 /// How long pipes may stay open after a tree that could not be ended.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often the disk is looked at.
+const DISK_LOOK: Duration = Duration::from_millis(250);
 
 /// A program behind its walls. Dropping it kills it.
 pub struct RunningCell {
@@ -62,6 +66,8 @@ pub enum Stop {
     WallLimit,
     /// It wrote more than its output cap.
     OutputCap,
+    /// Workspace, HOME and TMPDIR held more than [`crate::disk::DISK_CAP_BYTES`] or [`crate::disk::DISK_CAP_ENTRIES`].
+    DiskCap,
     /// [`RunningCell::kill`].
     Asked,
 }
@@ -72,6 +78,8 @@ pub(crate) struct Ground {
     pub(crate) housekeeping: Vec<Housekeeping>,
     /// Who hears the kernel's own records of it.
     pub(crate) watch: Option<Watch>,
+    /// What it puts on the disk.
+    pub(crate) disk: DiskWatch,
 }
 
 /// The output of a cell, still being written.
@@ -139,11 +147,15 @@ async fn follow(
 ) -> Result<CellExit, LaunchError> {
     let mut draining = Draining::of(streams);
     let mut told = std::pin::pin!(hear_out(&socket));
+    let mut looks = tokio::time::interval_at(tokio::time::Instant::now() + DISK_LOOK, DISK_LOOK);
     let (ended, heard) = loop {
         tokio::select! {
             told = &mut told => break told?,
             over = draining.step(), if draining.open() => if over {
                 ask(&socket, StopCause::OutputCap);
+            },
+            _ = looks.tick() => if ground.disk.is_over() {
+                ask(&socket, StopCause::DiskCap);
             }
         }
     };
@@ -268,6 +280,7 @@ impl Draining {
             None => None,
             Some(StopCause::WallLimit) => Some(Stop::WallLimit),
             Some(StopCause::OutputCap) => Some(Stop::OutputCap),
+            Some(StopCause::DiskCap) => Some(Stop::DiskCap),
             Some(StopCause::Asked) => Some(Stop::Asked),
             Some(StopCause::Abandoned) => {
                 return Err(LaunchError::LauncherDied { detail: "this cell was ended with it".to_owned() });

@@ -70,6 +70,18 @@ pub struct FilterOptions {
     pub debugger: Debugger,
     /// Who answers a call that is refused.
     pub refusals: Refusals,
+    /// Whose shared memory and message queues the cell would meet.
+    pub ipc: Ipc,
+}
+
+/// Whose System V objects and message queues a cell meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ipc {
+    /// Its own, in a namespace that goes with it.
+    #[default]
+    Own,
+    /// The machine's, where they would outlive the cell: refused.
+    Shared,
 }
 
 /// Who answers a call that is refused.

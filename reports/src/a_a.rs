@@ -41,6 +41,9 @@ pub(crate) fn a_a(contrast: &ContrastSummary, blocks: &BlockCounts) -> Option<Aa
             order.metric, order.period_effect_ratio
         ));
     }
+    if contrast.pairs.duplicates > 0 {
+        objections.push(format!("{} pairs repeat an earlier one word for word", contrast.pairs.duplicates));
+    }
     let invalid: u64 = blocks.invalid_by_reason.values().sum();
     if invalid > 0 {
         objections.push(format!("{invalid} of {} blocks are out", blocks.total));

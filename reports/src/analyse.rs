@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bench_core::{GateRule, Margin, Metric};
+use bench_core::{Decision, GateRule, Margin, Metric};
 use bench_record::CellRecord;
 use bench_stats::PairTable;
 use bench_stats::mcnemar::{least_exact_p, mcnemar};
@@ -12,12 +12,13 @@ use serde_json::Value;
 use crate::a_a::a_a;
 use crate::analysis::{
     Analysis, BlockCounts, CellCounts, ContrastSummary, Exploratory, FORMAT_VERSION, Flip, GateOutcome,
-    McNemarSummary, NotGated, PairCounts, PassDifference, UpstreamSummary,
+    LookSummary, McNemarSummary, NotGated, PairCounts, PassDifference, UpstreamSummary,
 };
 use crate::arm_summary::{arm_summary, endings};
 use crate::candidates::claims;
 use crate::comparison::compare;
 use crate::gate_decision::{GateContext, gate_outcome};
+use crate::looks::looks;
 use crate::order::order_summary;
 use crate::overall::overall;
 use crate::pairing::{BothWays, Pairs};
@@ -26,6 +27,7 @@ use crate::protocol::{AnalysisError, ContrastEntry, Protocol};
 use crate::provenance::provenance;
 use crate::scope::{scope, tokens_summary, warnings};
 use crate::selection::{BlockState, Selection};
+use crate::task_table::task_table;
 
 /// Metrics that every contrast either gates or says why not.
 pub(crate) const MAIN_METRICS: [Metric; 6] = [
@@ -44,6 +46,44 @@ const DEFAULT_MARGIN: f64 = 0.10;
 /// version or with missing fields, a gate that does not fit its metric, a record of a cell that the lock does not plan.
 pub fn analyse(lock: &Value, records: &[CellRecord]) -> Result<Analysis, AnalysisError> {
     let protocol = Protocol::read(lock)?;
+    let selection = Selection::of(&protocol, records)?;
+    let looks = looks(&protocol, &selection);
+    if looks.is_empty() {
+        return at_the_end(protocol, records);
+    }
+    let mut last = None;
+    for look in looks {
+        let analysis = at_a_look(&protocol, records, look)?;
+        let decides = matches!(analysis.overall.decision, Decision::Pass | Decision::Fail);
+        last = Some(analysis);
+        if decides {
+            break;
+        }
+    }
+    Ok(last.expect("a list that is not empty"))
+}
+
+/// The numbers of a look's repeats, as if no more had been planned, at its own level.
+fn at_a_look(
+    protocol: &Protocol,
+    records: &[CellRecord],
+    look: LookSummary,
+) -> Result<Analysis, AnalysisError> {
+    let mut protocol = protocol.clone();
+    protocol.rules.alpha = look.alpha;
+    protocol.repeats = look.repeats;
+    let seen: Vec<CellRecord> =
+        records.iter().filter(|record| record.repeat <= look.repeats).cloned().collect();
+    let mut analysis = at_the_end(protocol, &seen)?;
+    let open = analysis.overall.decision == Decision::Inconclusive;
+    let more = if open && look.number < look.of { "; the run goes on" } else { "" };
+    let words = &mut analysis.overall.sentence;
+    *words = format!("look {} of {}, one-sided level {:.4}: {words}{more}", look.number, look.of, look.alpha);
+    analysis.look = Some(look);
+    Ok(analysis)
+}
+
+fn at_the_end(protocol: Protocol, records: &[CellRecord]) -> Result<Analysis, AnalysisError> {
     let selection = Selection::of(&protocol, records)?;
     let preflight = preflight(clusters(&selection), protocol.repeats, &protocol.gates, &protocol.rules);
     let contended = contended(&selection);
@@ -84,6 +124,7 @@ pub fn analyse(lock: &Value, records: &[CellRecord]) -> Result<Analysis, Analysi
         isolation_missing: missing_walls(&selection),
         warnings: warnings(&protocol, &selection, &contrasts),
         overall: overall(&protocol, &cells, &blocks, &contrasts, &candidates),
+        look: None,
         candidates,
         providers: selection.providers as u64,
         cells,
@@ -208,6 +249,7 @@ fn contrast_summary(context: &GateContext<'_>, preflight: &Preflight) -> Contras
         gates,
         order: order_summary(protocol, pairs),
         flips: flips(contrast, pairs),
+        tasks: task_table(protocol, contrast, pairs),
         a_a: None,
     }
 }

@@ -15,7 +15,8 @@ pub use arm::{
     ArmSummary, FirstRequestSummary, MetricSummary, NeverCalled, PassSummary, Reliability, ToolSummary,
 };
 pub use contrast::{
-    AaSummary, ContrastSummary, Flip, McNemarSummary, OrderSummary, PairCounts, PassDifference,
+    AaSummary, ContrastSummary, Flip, McNemarSummary, OrderSummary, PairCounts, PassDifference, TaskRatio,
+    TaskSummary,
 };
 pub use cost::{BootstrapSummary, Censored, MetricComparison, VarianceComponents};
 pub use gate::{CandidateClaim, GateOutcome, NotGated, OutcomeTest, Overall, RateSummary};
@@ -67,10 +68,28 @@ pub struct Analysis {
     pub candidates: Vec<CandidateClaim>,
     /// Different providers among the cells that count.
     pub providers: u64,
+    /// The planned look that this is; null where none was planned, and before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look: Option<LookSummary>,
     /// The verdict.
     pub overall: Overall,
     /// Everything that differs between two runs of the same deterministic experiment.
     pub provenance: Provenance,
+}
+
+/// One of several planned looks: its numbers are those of its repeats alone, at its own level.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LookSummary {
+    /// From 1.
+    pub number: u32,
+    /// Planned looks.
+    pub of: u32,
+    /// Repeats that it looks at.
+    pub repeats: u32,
+    /// Repeats of the plan.
+    pub planned_repeats: u32,
+    /// One-sided level of every gate at this look.
+    pub alpha: f64,
 }
 
 /// Who answered model calls.

@@ -138,7 +138,7 @@ fn tools(records: &[&CellRecord]) -> Vec<ToolSummary> {
 fn never_called(records: &[&CellRecord], tools: &[ToolSummary]) -> NeverCalled {
     let unused: Vec<ToolSummary> = tools.iter().filter(|tool| tool.calls == 0).cloned().collect();
     let carried = |record: &CellRecord| -> u64 {
-        let last = record.turns_series.iter().map(|turn| turn.turn).max().unwrap_or(0);
+        let last = record.metrics.turns.map_or(0, |turns| u32::try_from(turns).unwrap_or(u32::MAX - 1));
         let idle = record.tools.iter().filter(|tool| unused.iter().any(|u| u.name == tool.name));
         idle.map(|tool| tool.tokens * u64::from((last + 1).saturating_sub(tool.first_offered_turn))).sum()
     };

@@ -5,9 +5,11 @@
 
 use bench_core::experiment::Stage;
 use bench_core::{Decision, GateRule, GateScope, Margin, Metric, Track};
+use bench_stats::bootstrap::Stream;
 use bench_stats::non_inferiority::{NonInferiority, clusters_needed, margin_tendency, non_inferiority};
 use bench_stats::ratio::ratio_tendency;
 use bench_stats::ratio_of_means::linearised;
+use bench_stats::sign_flip::sign_flip;
 use bench_stats::{LIMIT_TOLERANCE, PairTable, Tendency};
 
 use crate::analysis::GateOutcome;
@@ -65,6 +67,7 @@ pub(crate) fn gate_outcome(context: &GateContext<'_>, gate: &GateRule, both: &Bo
         at_most,
         rate: rate_summary(protocol, gate, pairs),
         outcomes: outcome_tests(context, gate, pairs),
+        sign_flip_p: limit.and_then(|limit| sign_flip_p(protocol, gate, limit, pairs)),
         scope: gate.scope,
         decision: judgement.decision,
         more_tasks_needed: judgement
@@ -75,6 +78,19 @@ pub(crate) fn gate_outcome(context: &GateContext<'_>, gate: &GateRule, both: &Bo
         reasons: judgement.reasons.into_iter().map(str::to_owned).collect(),
         cells: cells_beyond(gate, pairs),
     }
+}
+
+/// Clusters at which the exact test can reject and is still enumerated.
+const SIGN_FLIP_CLUSTERS: std::ops::RangeInclusive<usize> = 5..=20;
+
+fn sign_flip_p(protocol: &Protocol, gate: &GateRule, limit: f64, pairs: &Pairs<'_>) -> Option<f64> {
+    let ratio = Costs::of(pairs, gate.metric, None, protocol.rules.alpha).ratio?;
+    let nothing_drawn = Stream { seed: protocol.seed, stream: 0 };
+    SIGN_FLIP_CLUSTERS
+        .contains(&ratio.clusters)
+        .then(|| sign_flip(&ratio.cluster_logs, limit.ln(), nothing_drawn))
+        .flatten()
+        .map(|test| test.p_less)
 }
 
 /// The decision of a gate on these pairs, which are those of its track.

@@ -24,6 +24,7 @@ pub(crate) fn order_summary(protocol: &Protocol, pairs: &Pairs<'_>) -> Option<Or
         period_adjusted_gmr: result.treatment.estimate.exp(),
         period_effect_ratio: result.period.estimate.exp(),
         period_p: result.period.p,
+        carry_over_p: result.carry_over.p,
     })
 }
 

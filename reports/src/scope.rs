@@ -98,6 +98,29 @@ pub(crate) fn tokens_summary(protocol: &Protocol, selection: &Selection<'_>) -> 
     })
 }
 
+/// Level at which an effect of the place in the block is worth a warning.
+const PERIOD_ALPHA: f64 = 0.05;
+
+/// An effect of order that cannot be missed, or one that cannot be looked for.
+fn order_warning(protocol: &Protocol, contrast: &ContrastSummary) -> Option<String> {
+    let name = &contrast.name;
+    match &contrast.order {
+        Some(order) if order.period_p.is_some_and(|p| p < PERIOD_ALPHA) => Some(format!(
+            "{name}: in the first place of a block {} is {:.3} times as high as in the second (p = {:.3}); the ratio adjusted for it is {:.3}",
+            order.metric,
+            order.period_effect_ratio,
+            order.period_p.unwrap_or(0.0),
+            order.period_adjusted_gmr
+        )),
+        Some(_) => None,
+        None if protocol.is_deterministic() || protocol.upstream == crate::selection::IMPORTED => None,
+        None if contrast.pairs.n == 0 => None,
+        None => Some(format!(
+            "{name}: an effect of order cannot be looked for: it takes two blocks of each order, all costs above zero"
+        )),
+    }
+}
+
 /// Things to look at before believing the numbers.
 pub(crate) fn warnings(
     protocol: &Protocol,
@@ -128,6 +151,7 @@ pub(crate) fn warnings(
                 contrast.name, contrast.pairs.duplicates
             ));
         }
+        warnings.extend(order_warning(protocol, contrast));
         for (metric, comparison) in &contrast.metrics {
             if comparison.reproducible == Some(false) {
                 warnings.push(format!(

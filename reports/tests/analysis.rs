@@ -553,6 +553,7 @@ fn a_lock_as_written_is_read() {
         oracle: None,
         harness: HarnessIdentity { version: "0.1.0".into(), revision: None },
         kernel: "6.18.0".into(),
+        shard: None,
         rules_sha256: digest.clone(),
     }
     .seal();

@@ -23,6 +23,9 @@ pub struct TaskFile {
     pub requires: Vec<Spanned<String>>,
     /// A text that stands in every hidden file of this task and nowhere else.
     pub canary: Spanned<String>,
+    /// Names of configuration (`conftest.py`, `.cargo`, …) that the check sees as the agent left it.
+    #[serde(default)]
+    pub agent_configuration: Vec<Spanned<String>>,
     /// What the user answers when the agent asks him; the first entry that fits the question.
     #[serde(default)]
     pub ask: Vec<bench_core::AskAnswer>,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use bench_core::source::unknown;
 use bench_core::{Problem, Sha256Hex, Source, SuiteId, Task, TaskId, Track};
+use toml::Spanned;
 
 use crate::error::TaskError;
 use crate::file::{FORMAT_VERSION, TaskFile};
@@ -134,6 +135,7 @@ fn load_task(dir: &Path) -> Result<Task, Vec<Problem>> {
         dir: dir.to_owned(),
         canary,
         asks: file.ask,
+        agent_configuration: file.agent_configuration.into_iter().map(Spanned::into_inner).collect(),
         sha256: folder::digest(&entries),
     };
     problems.extend(plan::problems(&task));
@@ -193,6 +195,15 @@ fn file_problems(file: &TaskFile, source: Source<'_>) -> Vec<Problem> {
         && cluster.get_ref().trim().is_empty()
     {
         problems.push(source.at(cluster.span(), "the cluster is empty: name it, or leave the key out"));
+    }
+    for name in &file.agent_configuration {
+        if !bench_isolation::set_aside::is_configuration(std::ffi::OsStr::new(name.get_ref())) {
+            let message = format!(
+                "agent-configuration: `{}` is no name that is set aside, so the check sees it anyway: remove it (docs/formats/task.md has the list)",
+                name.get_ref()
+            );
+            problems.push(source.at(name.span(), message));
+        }
     }
     for program in &file.requires {
         if program.get_ref().is_empty() || program.get_ref().contains(['/', ' ', '\t']) {

@@ -74,8 +74,9 @@ pub async fn verify(
     let fault = |how: String| VerifyFault::Ended { path: script.clone(), how, stderr: last_lines(&stderr) };
     match exit.stopped_by {
         None => {}
-        Some(Stop::WallLimit) => return Ok(too_slow(exit)),
-        Some(Stop::OutputCap) => return Err(fault("its output cap".to_owned())),
+        Some(Stop::WallLimit) => return Ok(broken_off(exit, "within verify-wall-ms")),
+        Some(Stop::OutputCap) => return Ok(broken_off(exit, "within the verifier's output cap")),
+        Some(Stop::DiskCap) => return Ok(broken_off(exit, "within the verifier's disk cap")),
         Some(Stop::Asked) => return Err(fault("a stop that was asked for".to_owned())),
     }
     let checks = read_checks(&exit.stdout.head);
@@ -83,7 +84,7 @@ pub async fn verify(
         Some(0) => checks.iter().all(|(_, passed)| *passed),
         Some(1) => false,
         Some(code) => return Err(fault(format!("exit code {code}"))),
-        None => return Err(fault(format!("signal {}", exit.signal.unwrap_or_default()))),
+        None => return Ok(broken_off(exit, "not ended by a signal")),
     };
     Ok(Verification {
         passed,
@@ -96,10 +97,10 @@ pub async fn verify(
     })
 }
 
-/// What hangs is what the agent left: a fault would hand it a way to make its own cell missing.
-fn too_slow(exit: CellExit) -> Verification {
+/// What hangs, floods or kills the check is what the agent left: a fault would hand it a way to make its own cell missing.
+fn broken_off(exit: CellExit, check: &str) -> Verification {
     let mut checks = read_checks(&exit.stdout.head);
-    checks.push(("within verify-wall-ms".to_owned(), false));
+    checks.push((check.to_owned(), false));
     Verification {
         passed: false,
         checks,

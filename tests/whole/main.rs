@@ -6,6 +6,7 @@
 
 mod adversarial;
 mod bad_input;
+mod command_line;
 mod complaints;
 mod default_run;
 mod discovery;
@@ -16,8 +17,10 @@ mod order;
 mod provider;
 mod real_agents;
 mod real_upstream;
+mod recipes;
 mod replay;
 mod resume;
+mod shards;
 mod upstreams;
 mod verdicts;
 mod without_landlock;

@@ -134,3 +134,42 @@ fn pi_speaks_four_apis_and_code() {
         assert_eq!(record["verdict"], "passed", "{arm}: {}", record["ending"]);
     }
 }
+
+/// At the highest level of this machine and at L1: nothing that an agent's own program does counts as wandering.
+#[test]
+fn real_agents_stay_valid_at_every_level() {
+    let agents = [
+        ("pi", "four-tools", "default", PI),
+        ("codex", "default", "smoke", "codex/node_modules/@openai/codex"),
+        ("claude", "default", "smoke", "claude/node_modules/@anthropic-ai/claude-code"),
+    ];
+    let test = "real_agents_stay_valid_at_every_level";
+    for (agent, surface, suite, package) in agents {
+        if !installed(test, package) || !walls(test) {
+            continue;
+        }
+        let place = Workplace::new();
+        let highest = place.highest_level();
+        let levels = [highest.trim_matches('"'), "L2", "L1"];
+        for level in levels.into_iter().filter(|level| *level <= levels[0]) {
+            let experiment = format!(
+                "name = \"walls\"\nseed = 1\nrepeats = 1\nsuite = \"{suite}\"\nmodel = \"oracle\"\nmin-isolation = \"{level}\"\n\
+                 [upstream]\nkind = \"oracle\"\n[[arm]]\nname = \"only\"\nagent = \"{agent}\"\nsurface = \"{surface}\"\n"
+            );
+            let file = place.file("experiment.toml", &experiment);
+            let run = format!("run-{level}");
+            if place.path().join(&run).exists() {
+                continue;
+            }
+            let mut command = place.command(&["run", &file, "-q", "-o", &run]);
+            command.env("BENCH_AGENTS_DIR", agents_dir());
+            crate::workplace::Outcome::of(command.output().unwrap()).exits(0);
+            for record in place.records(&run) {
+                let cell = format!("{agent}, {} at {level}", record["task"]);
+                assert_eq!(record["isolation"]["level"], level, "{cell}");
+                assert_eq!(record["ending"]["kind"], "completed", "{cell}: {}", record["ending"]);
+                assert_eq!(record["verdict"], "passed", "{cell}");
+            }
+        }
+    }
+}

@@ -14,9 +14,9 @@ use serde_json::Value;
 use crate::workplace::{Outcome, Workplace, smoke_experiment, walls};
 
 /// The events file is made larger than any other file of the run, so that it alone meets the limit.
-const PADDING: usize = 4 << 20;
+pub(crate) const PADDING: usize = 4 << 20;
 
-fn killed_at(place: &Workplace, args: &[&str], limit: u64) -> Outcome {
+pub(crate) fn killed_at(place: &Workplace, args: &[&str], limit: u64) -> Outcome {
     let mut command = place.command(args);
     // SAFETY: setrlimit is async-signal-safe and touches only the child's own limits.
     unsafe {
@@ -32,7 +32,7 @@ fn killed_at(place: &Workplace, args: &[&str], limit: u64) -> Outcome {
 }
 
 /// analysis.json without its provenance and wall-time parts.
-fn timeless(mut analysis: Value) -> Value {
+pub(crate) fn timeless(mut analysis: Value) -> Value {
     analysis.as_object_mut().unwrap().remove("provenance");
     drop_wall_time(&mut analysis);
     analysis
@@ -111,7 +111,7 @@ fn fifty_kills_lose_nothing_and_settle_nothing_twice() {
 }
 
 /// Where two values differ first, as a path with both values.
-fn first_difference(one: &Value, other: &Value, path: &str) -> Option<String> {
+pub(crate) fn first_difference(one: &Value, other: &Value, path: &str) -> Option<String> {
     match (one, other) {
         (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
             a.iter().find_map(|(key, value)| first_difference(value, &b[key], &format!("{path}.{key}")))

@@ -17,6 +17,7 @@ fn experiment(provider: &Provider, more: &str) -> String {
 
 fn run(place: &Workplace, file: &str, key: &str, more: &[&str]) -> Outcome {
     let mut args = vec!["run", file, "-q", "-o", "run", "--events", "events.jsonl"];
+    args.push("--yes");
     args.extend(more);
     Outcome::of(place.command(&args).env("TEST_KEY", key).output().unwrap())
 }

@@ -133,3 +133,56 @@ fn a_smoke_run_of_the_real_binary_never_passes() {
     };
     assert_eq!(analysis["contrasts"][0]["gates"][0]["reasons"][0], "smoke_stage");
 }
+
+#[test]
+fn a_run_that_was_stopped_before_its_first_block_has_no_data() {
+    if !walls("a_run_that_was_stopped_before_its_first_block_has_no_data") {
+        return;
+    }
+    let text = experiment("", "metric = \"turns\"\nlimit = 1.25", "gate")
+        .replace("factor = \"oracle-profile\"", "factor = \"none\"")
+        .replace("[limits]", "[run-limits]\nrequests = 1\n\n[limits]");
+    let place = Workplace::new();
+    let file = place.file("experiment.toml", &text);
+    place.bench(&["run", &file, "-q", "-o", "run"]).exits(7);
+    place.bench(&["gate", "run"]).exits(4);
+    assert_eq!(place.json("run/report/analysis.json")["overall"]["decision"], "NO_DATA");
+}
+
+#[test]
+fn a_plan_says_what_it_is_expected_to_spend() {
+    let text = experiment("", "metric = \"turns\"\nlimit = 1.25", "gate")
+        .replace("factor = \"oracle-profile\"", "factor = \"none\"")
+        .replace("[limits]", "[[price]]\nmodel = \"oracle\"\ninput = 1.0\noutput = 10.0\n\n[limits]");
+    let Some((place, _)) = decided("a_plan_says_what_it_is_expected_to_spend", &text, 0) else { return };
+    let spent: f64 = place.records("run").iter().map(|r| r["metrics"]["cost_usd"].as_f64().unwrap()).sum();
+    let of = |text: &str, like: &[&str]| -> serde_json::Value {
+        let file = place.file("plan.toml", text);
+        let output = place.bench(&[&["plan", &file, "--json"], like].concat()).exits(0);
+        serde_json::from_str(&output.stdout).unwrap()
+    };
+    let twice = text.replace("repeats = 2", "repeats = 4");
+    let expected = of(&twice, &["--like", "run"])["expected"]["cost_usd"].as_f64().unwrap();
+    assert!((expected / spent - 2.0).abs() < 1e-3, "{expected} for twice the cells that cost {spent}");
+    assert!(of(&twice, &[])["expected"]["cost_usd"].is_null(), "nothing is guessed");
+    let unpriced = twice.replace("model = \"oracle\"\ninput", "model = \"other\"\ninput");
+    assert!(of(&unpriced, &["--like", "run"])["expected"]["cost_usd"].is_null(), "unknown is not free");
+}
+
+#[test]
+fn rules_that_were_edited_in_the_lock_make_the_run_exploratory() {
+    let text = experiment(
+        "oracle-profile = { kind = \"invents-tools\", rate = 0.0 }",
+        "metric = \"first_request_tokens\"\nlimit = 1.25",
+        "gate",
+    );
+    let name = "rules_that_were_edited_in_the_lock_make_the_run_exploratory";
+    let Some((place, analysis)) = decided(name, &text, 0) else { return };
+    assert_eq!(analysis["exploratory"]["yes"], false);
+    let lock = place.read("run/lock.json").replace("1.25", "1.75");
+    place.file("run/lock.json", &lock);
+    place.bench(&["gate", "run"]).exits(0);
+    let edited = &place.json("run/report/analysis.json")["exploratory"];
+    assert_eq!(edited["yes"], true, "{edited}");
+    assert!(edited["why"].as_str().unwrap().contains("pre-registration hash"), "{edited}");
+}

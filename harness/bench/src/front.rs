@@ -144,3 +144,33 @@ pub(crate) fn age_ms(path: &Path) -> Option<f64> {
     let made = std::fs::metadata(path).ok()?.created().ok()?;
     Some(made.elapsed().ok()?.as_secs_f64() * 1000.0)
 }
+
+/// Milliseconds since a file was written; `None` where the file system does not say.
+pub(crate) fn unchanged_ms(path: &Path) -> Option<f64> {
+    let written = std::fs::metadata(path).ok()?.modified().ok()?;
+    Some(written.elapsed().ok()?.as_secs_f64() * 1000.0)
+}
+
+/// Texts of this machine and its user that mean nothing to a stranger and may tell him too much: their directories and
+/// names, longest first, each with what stands for it.
+pub(crate) fn private_texts() -> Vec<(String, &'static str)> {
+    let here = std::env::current_dir().ok().map(|dir| dir.display().to_string());
+    let home = home().map(|dir| dir.display().to_string());
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok().map(|name| name.trim().to_owned());
+    let user = std::env::var("USER").ok().filter(|user| user != "root");
+    let mut texts: Vec<(String, &'static str)> =
+        [(here, "[here]"), (home, "[home]"), (host, "[host]"), (user, "[user]")]
+            .into_iter()
+            .filter_map(|(text, stand_in)| Some((text?, stand_in)))
+            // Short words would be found within others.
+            .filter(|(text, _)| text.len() > 3)
+            .collect();
+    texts.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+    texts
+}
+
+/// May this process make files in a directory, or make the directory where it does not exist yet?
+pub(crate) fn can_write(dir: &Path) -> bool {
+    let existing = dir.ancestors().find(|ancestor| ancestor.exists());
+    existing.is_some_and(|dir| rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok())
+}

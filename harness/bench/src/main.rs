@@ -4,12 +4,14 @@
 //! and before any runtime or thread exists.
 
 mod commands;
+mod estimate;
 mod exit;
 mod front;
 mod means;
 mod options;
 mod place;
 mod progress;
+mod redaction;
 mod say;
 mod source;
 
@@ -27,7 +29,8 @@ fn main() -> ExitCode {
         Some("agent") => return bench_agent::agent_main(args),
         Some(_) | None => {}
     }
-    let options = Options::parse();
+    let options =
+        Options::try_parse().unwrap_or_else(|error| options::with_the_word_that_was_meant(error).exit());
     match dispatch(&options.command) {
         Ok(exit) => exit.into(),
         Err(failure) => report(&failure),
@@ -50,6 +53,11 @@ fn dispatch(command: &Command) -> Result<exit::Exit, Failure> {
         Command::Init(options) => commands::init::init(options),
         Command::Schema => commands::init::schema(),
         Command::Doctor(options) => commands::doctor::doctor(options),
+        Command::Merge(options) => commands::merge::merge(options),
+        Command::Pack(options) => commands::pack::pack(options),
+        Command::Clean(options) => commands::clean::clean(options),
+        Command::Completions(options) => commands::shell::completions(options),
+        Command::Man(options) => commands::shell::man(options),
     }
 }
 

@@ -115,6 +115,19 @@ impl Means {
     }
 }
 
+/// Can the upstream be used as it is set up: is its key there, does its endpoint answer, is its recorded run whole?
+pub(crate) fn check_upstream(source: &Source) -> Result<(), Failure> {
+    match &source.experiment().upstream {
+        UpstreamRule::Oracle => Ok(()),
+        UpstreamRule::Endpoint(endpoint) => {
+            let key = endpoint.key_env.as_deref().map(read_key).transpose()?;
+            let opened = EndpointUpstream::open(endpoint_spec(endpoint), key).or_exit(Exit::Usage)?;
+            runtime(1)?.block_on(opened.preflight()).map(drop).or_exit(Exit::Environment)
+        }
+        UpstreamRule::Replay { run } => ReplayUpstream::open(Path::new(run)).map(drop).or_exit(Exit::Usage),
+    }
+}
+
 /// What the experiment file and the environment say about an endpoint.
 fn endpoint_spec(endpoint: &Endpoint) -> EndpointSpec {
     let default = Timeouts::default();

@@ -4,6 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+mod changes;
+mod examples;
+mod upkeep;
+
+pub(crate) use changes::ChangeOptions;
+pub(crate) use upkeep::{CleanOptions, CompletionsOptions, ManOptions, MergeOptions, PackOptions};
+
 /// Does this tool surface cost more than it is worth, for this model, on these tasks?
 #[derive(Debug, Parser)]
 #[command(
@@ -17,52 +24,83 @@ pub(crate) struct Options {
     pub(crate) command: Command,
 }
 
+/// Adds the command that was probably meant, where the parser found none close enough (`rnu`).
+pub(crate) fn with_the_word_that_was_meant(mut error: clap::Error) -> clap::Error {
+    use clap::CommandFactory as _;
+    use clap::error::{ContextKind, ContextValue};
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return error;
+    }
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    let command = Options::command();
+    let known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    if let Some(near) = bench_core::source::nearest(given, &known) {
+        let near = ContextValue::Strings(vec![near.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, near);
+    }
+    error
+}
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Plan, run what the journal does not hold yet, report, exit by verdict.
-    #[command(
-        after_help = "Examples:\n  bench run                          the built-in four-arm ablation, no key, no network\n  bench run examples/red-gate.toml   a red gate, exit code 1\n  bench run my.toml --new            another run, even if one is unfinished"
-    )]
+    #[command(after_help = examples::RUN)]
     Run(RunOptions),
-    /// What would run, in which order, and what the design can and cannot show. Runs nothing.
+    /// What would run, in which order, what it may cost, and what the design can and cannot show. Runs nothing.
+    #[command(after_help = examples::PLAN)]
     Plan(PlanOptions),
     /// First-request surface per arm: tools, tokens per tool, system text, whole body.
-    #[command(
-        after_help = "Examples:\n  bench surface                 the built-in arms as a table\n  bench surface my.toml --json  for other programs\n  bench surface my.toml --diff bare gateway\n  bench surface --mcp 'npx some-mcp-server .'               what its tools would add\n  bench surface my.toml --check surface.lock --write        once, then in CI:\n  bench surface my.toml --check surface.lock --max-ratio 1.25"
-    )]
+    #[command(after_help = examples::SURFACE)]
     Surface(SurfaceOptions),
     /// Everything again from the journal alone.
+    #[command(after_help = examples::REPORT)]
     Report(ReportOptions),
     /// The same, exit by verdict; or the same arm now against then.
-    #[command(
-        after_help = "Examples:\n  bench gate                                  the newest run below runs/\n  bench gate runs/NEW --against runs/OLD      same arms over time\n  bench gate runs/NEW --against base.json     exit code 3 while the baseline is collecting\n  bench gate runs/NEW --against base.json --add   judge, then append this run to it"
-    )]
+    #[command(after_help = examples::GATE)]
     Gate(GateOptions),
     /// Two runs beside each other: per arm, and per contrast.
+    #[command(after_help = examples::COMPARE)]
     Compare(CompareOptions),
+    /// One run or one cell, readable in the terminal; a run in progress is followed.
+    #[command(after_help = examples::SHOW)]
+    Show(ShowOptions),
+    /// Shards of one run, made on several machines, as one run.
+    #[command(after_help = examples::MERGE)]
+    Merge(MergeOptions),
     /// Outcomes from elsewhere (CSV files, Harbor job folders) as a run directory.
-    #[command(
-        after_help = "Examples:\n  bench import examples/import/seed-9-against-2.csv --control bare -o runs/seed\n  bench import job-a job-b --control job-a   two Harbor job folders, one arm each"
-    )]
+    #[command(after_help = examples::IMPORT)]
     Import(ImportOptions),
     /// What a design can show: chance to pass, tasks needed, smallest detectable difference.
+    #[command(after_help = examples::POWER)]
     Power(PowerOptions),
     /// Realised error rates of a run's own rules, by swapping labels within its blocks.
+    #[command(after_help = examples::CALIBRATE)]
     Calibrate(CalibrateOptions),
-    /// One run or one cell, readable in the terminal.
-    #[command(
-        after_help = "Examples:\n  bench show runs/X\n  bench show runs/X fix-report/r01/bare\n  bench show runs/X fix-report/r01/bare --why\n  bench show runs/X fix-report/r01/bare --request 1 --raw"
-    )]
-    Show(ShowOptions),
     /// Each task: reference plan passes, untouched workspace fails, declared cheats fail.
+    #[command(after_help = examples::VERIFY)]
     Verify(VerifyOptions),
     /// Write a commented experiment file.
+    #[command(after_help = examples::INIT)]
     Init(InitOptions),
     /// Print the JSON schema of the experiment file.
+    #[command(after_help = examples::SCHEMA)]
     Schema,
-    /// Kernel, isolation level reached and why not higher, tokenizers, agents, suites.
+    /// What this machine can do, what is missing, and what to do about it.
+    #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorOptions),
+    /// A redacted bundle of a run, from which a stranger recomputes its report.
+    #[command(after_help = examples::PACK)]
+    Pack(PackOptions),
+    /// Old runs with their sizes; removes them, or their evidence, when told to.
+    #[command(after_help = examples::CLEAN)]
+    Clean(CleanOptions),
+    /// Completions for a shell.
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(CompletionsOptions),
+    /// Manual pages.
+    #[command(after_help = examples::MAN)]
+    Man(ManOptions),
 }
 
 /// Where things are found.
@@ -72,10 +110,10 @@ pub(crate) struct PlaceOptions {
     #[arg(long, value_name = "DIR")]
     pub(crate) suites: Vec<PathBuf>,
     /// Where cells live while they run [default: /var/lib/bench as root, else XDG_STATE_HOME/bench].
-    #[arg(long, value_name = "DIR", env = "BENCH_STATE_DIR")]
+    #[arg(long, value_name = "DIR", env = "BENCH_STATE_DIR", hide_env_values = true)]
     pub(crate) state_dir: Option<PathBuf>,
     /// Where real agents are installed [default: /var/lib/bench/agents as root, else XDG_DATA_HOME/bench/agents].
-    #[arg(long, value_name = "DIR", env = "BENCH_AGENTS_DIR")]
+    #[arg(long, value_name = "DIR", env = "BENCH_AGENTS_DIR", hide_env_values = true)]
     pub(crate) agents_dir: Option<PathBuf>,
 }
 
@@ -99,6 +137,20 @@ pub(crate) struct RunOptions {
     /// Print errors and the final table only.
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// Print analysis.json instead of the final table.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Only these arms, with the contrasts between them. May be repeated.
+    #[arg(long, value_name = "ARM", help_heading = "Changes to the experiment file")]
+    pub(crate) arm: Vec<String>,
+    #[command(flatten)]
+    pub(crate) changes: ChangeOptions,
+    /// Do every n-th block alone, on one of n machines; `bench merge` joins them.
+    #[arg(long, value_name = "i/n")]
+    pub(crate) shard: Option<bench_core::Shard>,
+    /// Do not ask before a run that may cost money.
+    #[arg(short, long)]
+    pub(crate) yes: bool,
     /// Do not send one trivial request per arm before the first block of a real upstream.
     #[arg(long)]
     pub(crate) no_canary: bool,
@@ -123,9 +175,17 @@ pub(crate) enum InconclusiveAs {
 pub(crate) struct PlanOptions {
     /// Experiment file; none = the built-in four-arm ablation.
     pub(crate) file: Option<PathBuf>,
+    /// Expect each cell to spend what the cells of its task and arm spent in this run directory.
+    #[arg(long, value_name = "RUN")]
+    pub(crate) like: Option<PathBuf>,
     /// For other programs.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Only these arms, with the contrasts between them. May be repeated.
+    #[arg(long, value_name = "ARM", help_heading = "Changes to the experiment file")]
+    pub(crate) arm: Vec<String>,
+    #[command(flatten)]
+    pub(crate) changes: ChangeOptions,
     #[command(flatten)]
     pub(crate) places: PlaceOptions,
 }
@@ -162,6 +222,8 @@ pub(crate) struct SurfaceOptions {
     /// Show what differs between two arms.
     #[arg(long, num_args = 2, value_names = ["ARM", "ARM"], conflicts_with_all = ["check", "json", "against", "arm"])]
     pub(crate) diff: Vec<String>,
+    #[command(flatten)]
+    pub(crate) changes: ChangeOptions,
     #[command(flatten)]
     pub(crate) places: PlaceOptions,
 }
@@ -357,6 +419,12 @@ pub(crate) struct GateOptions {
     /// Runs that a baseline file needs before it judges anything.
     #[arg(long, value_name = "N", default_value_t = 3, requires = "against")]
     pub(crate) baseline_runs: usize,
+    /// Print analysis.json instead of the table.
+    #[arg(long, conflicts_with = "against")]
+    pub(crate) json: bool,
+    /// Print errors only; the exit code is the verdict.
+    #[arg(short, long, conflicts_with_all = ["json", "against"])]
+    pub(crate) quiet: bool,
     /// What an INCONCLUSIVE ends in.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) inconclusive_as: Option<InconclusiveAs>,
@@ -397,6 +465,12 @@ pub(crate) struct ShowOptions {
 pub(crate) struct VerifyOptions {
     /// Suite by name [default: default].
     pub(crate) suite: Option<String>,
+    /// Print only what does not hold.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// For other programs.
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json: bool,
     /// Only these tasks.
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Vec<String>,
@@ -409,14 +483,34 @@ pub(crate) struct VerifyOptions {
 pub(crate) struct InitOptions {
     /// Where to write it [default: experiment.toml]; `-` = standard output.
     pub(crate) file: Option<PathBuf>,
+    /// What the file is for.
+    #[arg(short, long, value_enum, value_name = "KIND", default_value = "every-key")]
+    pub(crate) kind: InitKind,
     /// Overwrite what is there.
     #[arg(long)]
     pub(crate) force: bool,
 }
 
+/// What an experiment file is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum InitKind {
+    /// Two arms, and every key there is, commented.
+    EveryKey,
+    /// What tools cost in the first request: for `bench surface`, no run needed.
+    SurfaceOnly,
+    /// Four arms with a real model: a smoke file that may only fail, and the file that decides.
+    FourArm,
+    /// pi, codex and claude as they are.
+    RealAgents,
+    /// A gate for a workflow, no key needed, and the workflow.
+    Ci,
+}
+
 /// Options of `bench doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorOptions {
+    /// Look at what this experiment file needs as well: key, agents, level.
+    pub(crate) file: Option<PathBuf>,
     /// For other programs.
     #[arg(long)]
     pub(crate) json: bool,

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use bench_core::{Clock as _, SystemClock};
+use bench_core::source::nearest;
+use bench_core::{Clock as _, Shard, SystemClock};
 use bench_record::{Lock, RunDir, lock_difference};
 use bench_runner::Progress;
 
@@ -57,7 +58,8 @@ pub(crate) fn choose(source: &mut Source, options: &RunOptions) -> Result<Place,
         SystemClock::default().now_utc().chars().filter(|c| !matches!(c, '-' | ':')).take(15).collect();
     let fresh = (1..).map(|n| {
         let suffix = if n == 1 { String::new() } else { format!("-{n}") };
-        root.join(format!("{name}-{stamp}Z{suffix}"))
+        let shard = options.shard.map_or_else(String::new, |s| format!("-shard-{}-of-{}", s.index, s.of));
+        root.join(format!("{name}-{stamp}Z{shard}{suffix}"))
     });
     let dir = fresh.into_iter().find(|dir| !dir.exists());
     Ok(Place::New(dir.unwrap_or_else(|| root.join(name))))
@@ -101,6 +103,11 @@ fn begun(source: &mut Source, dir: &Path) -> Begun {
     if let Some(difference) = lock_difference(&lock, &source.plan.lock) {
         return Begun::Other(difference);
     }
+    let shard: Option<Shard> = lock.get("shard").and_then(|shard| serde_json::from_value(shard.clone()).ok());
+    if shard != source.plan.lock.shard {
+        let word = |shard: Option<Shard>| shard.map_or("all of it".to_owned(), |shard| shard.to_string());
+        return Begun::Other(format!("shard: was {}, now {}", word(shard), word(source.plan.lock.shard)));
+    }
     let records = bench_record::read_journal(&run.journal()).map(|(records, _)| records).unwrap_or_default();
     let settled = Progress::of(&records).settled_cells(&source.plan);
     Begun::Same { finished: settled as usize == source.plan.schedule.len() }
@@ -132,4 +139,21 @@ fn runs_of(root: &Path, experiment: &str) -> Vec<PathBuf> {
 /// The path from the root; links are resolved where it exists.
 pub(crate) fn absolute(path: &Path) -> PathBuf {
     path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
+}
+
+/// `; did you mean X?` where something beside a path that does not exist is called almost so; else nothing.
+pub(crate) fn meant(path: &Path, fits: impl Fn(&Path) -> bool) -> String {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let beside = std::fs::read_dir(parent.unwrap_or(Path::new("."))).into_iter().flatten();
+    let names: Vec<String> = beside
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| fits(path))
+        .filter_map(|path| path.file_name()?.to_str().map(str::to_owned))
+        .collect();
+    let known: Vec<&str> = names.iter().map(String::as_str).collect();
+    let wanted = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    match nearest(wanted, &known) {
+        Some(name) => format!("; did you mean {}?", path.with_file_name(name).display()),
+        None => String::new(),
+    }
 }

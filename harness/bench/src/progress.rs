@@ -23,7 +23,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use crate::say;
 
 pub(crate) use board::Board;
-pub(crate) use follow::{follow, is_held};
+pub(crate) use follow::{follow, is_held, schedule_of};
 pub(crate) use screen::canvas;
 
 use screen::Screen;

@@ -46,6 +46,18 @@ pub(crate) fn complain(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", harmless(text));
 }
 
+/// Writes a question to standard error, without a line's end, and reads the answer; `None` where nobody can be asked.
+pub(crate) fn ask(question: &str) -> Option<String> {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return None;
+    }
+    let mut stderr = std::io::stderr().lock();
+    write!(stderr, "{}", harmless(question)).and_then(|()| stderr.flush()).ok()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).ok()?;
+    Some(answer.trim().to_owned())
+}
+
 /// Writes to the terminal on standard error, cursor movements included: the live display's own.
 pub(crate) fn to_screen(bytes: &[u8]) {
     let mut stderr = std::io::stderr().lock();

@@ -12,8 +12,8 @@ use bench_tasks::{Suite, list_suites};
 
 use crate::exit::{Exit, Failure, OrExit, fail};
 use crate::front;
-use crate::options::PlaceOptions;
-use crate::say;
+use crate::options::{ChangeOptions, PlaceOptions};
+use crate::{place, say};
 
 /// An experiment that was read and resolved, and the text it came from.
 pub(crate) struct Source {
@@ -42,12 +42,35 @@ impl ExperimentText {
                 Err(error) => fail(
                     Exit::Usage,
                     format!(
-                        "experiment file {}: {error}; `bench init` writes one to start from",
-                        file.display()
+                        "experiment file {}: {error}{}; `bench init` writes one to start from",
+                        file.display(),
+                        place::meant(file, |path| path.extension().is_some_and(|end| end == "toml"))
                     ),
                 ),
             },
         }
+    }
+}
+
+impl ExperimentText {
+    /// The text with what the options change. Its last lines say what was changed, so that the run's own copy of the file
+    /// is what was run.
+    pub(crate) fn changed(self, changes: &ChangeOptions, arms: &[String]) -> Result<Self, Failure> {
+        let settings = changes.settings();
+        if settings.is_empty() && arms.is_empty() {
+            return Ok(self);
+        }
+        let mut text = bench_config::with_settings(&self.text, &settings).or_exit(Exit::Usage)?;
+        if !arms.is_empty() {
+            text = bench_config::with_arms(&text, arms).or_exit(Exit::Usage)?;
+        }
+        let words: Vec<String> = settings
+            .iter()
+            .map(|setting| format!("--set {setting}"))
+            .chain(arms.iter().map(|arm| format!("--arm {arm}")))
+            .collect();
+        let note = format!("# Changed on the command line: {}", words.join(" ").replace('\n', " "));
+        Ok(Self { text: format!("{}\n\n{note}\n", text.trim_end()), name: self.name })
     }
 }
 

@@ -35,8 +35,9 @@ pub struct ExperimentFile {
     /// accepts any id; there it defaults to `oracle`.
     #[schemars(with = "Option<String>")]
     pub model: Option<Spanned<String>>,
-    /// Tokenizer that counts every request of every arm: one basis per experiment.
-    #[schemars(with = "Option<String>", extend("default" = "o200k_base"))]
+    /// Tokenizer that counts every request of every arm: one basis per experiment. Left out: that of the arms' models where
+    /// they share one (`deepseek_v3`, `qwen2`, `kimi_k2`, `glm4`, `cl100k_base`), else `o200k_base`.
+    #[schemars(with = "Option<String>")]
     pub tokenizer: Option<Spanned<String>>,
     /// The weakest isolation at which a cell may be started: `L1`, `L2` or `L3`. Default: `L1` with the oracle, `L2` with a
     /// real upstream; a lower level than the default holds only when it is written here.
@@ -227,6 +228,13 @@ pub struct RulesFile {
     /// order of the file (`fixed-sequence`).
     #[schemars(with = "Option<String>", extend("enum" = ["all", "holm", "fixed-sequence"], "default" = "all"))]
     pub candidates: Option<Spanned<String>>,
+    /// How often the numbers are looked at for a decision, each time after as many whole repeats; it divides `repeats`. The
+    /// first look that decides holds, and the error is shared out among the looks. Without it there is one look, at the end.
+    #[schemars(with = "Option<u32>", range(min = 1, max = 10), extend("default" = 1))]
+    pub looks: Option<Spanned<u32>>,
+    /// How the error is shared out among several looks: `obrien-fleming` (little at first) or `pocock` (the same at each).
+    #[schemars(with = "Option<String>", extend("enum" = ["obrien-fleming", "pocock"], "default" = "obrien-fleming"))]
+    pub look_shape: Option<Spanned<String>>,
 }
 
 /// An arm: agent, surface, model and settings.

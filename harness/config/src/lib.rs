@@ -4,6 +4,7 @@
 //! What exists on this machine (agents, surfaces, suites, tokenizers) comes in as a [`bench_core::Catalogue`]. Nothing is
 //! opened and no environment is read here: whether a key variable is set, or an upstream answers, is asked by the binary.
 
+mod changes;
 mod check;
 mod error;
 mod file;
@@ -13,6 +14,7 @@ use std::path::Path;
 
 use bench_core::{Catalogue, Experiment, Source};
 
+pub use changes::{ChangeError, Setting, with_arms, with_settings};
 pub use error::ConfigError;
 pub use file::{
     ArmFile, ContrastFile, ExperimentFile, GateFile, LimitsFile, ProfileFile, RulesFile, SettingsFile,
@@ -21,7 +23,19 @@ pub use file::{
 pub use reference::{reference_page, schema};
 
 /// The experiment file that `bench init` writes: every key, commented; it loads as it is.
-pub const TEMPLATE: &str = include_str!("../template.toml");
+pub const TEMPLATE: &str = include_str!("../templates/every-key.toml");
+
+/// What tools cost in the first request, without a run.
+pub const SURFACE_ONLY: &str = include_str!("../templates/surface-only.toml");
+
+/// Four arms with a real model.
+pub const FOUR_ARM: &str = include_str!("../templates/four-arm.toml");
+
+/// Agents as they are.
+pub const REAL_AGENTS: &str = include_str!("../templates/real-agents.toml");
+
+/// A gate that needs no key.
+pub const CI: &str = include_str!("../../../examples/ci/ci.toml");
 
 /// The experiment of `bench run` without a file: the four-arm ablation. Kept once, as the example that people read.
 pub const DEFAULT: &str = include_str!("../../../examples/four-arm.toml");

@@ -77,9 +77,12 @@ pub struct Rules {
     /// Least standard deviation of a cluster's log ratio, from an A/A run; stands in where a stochastic metric shows none.
     #[serde(default)]
     pub sd_floor: Option<f64>,
-    /// How often the numbers are looked at for a PASS: once, at the planned end.
+    /// How often the numbers are looked at for a decision, each time after as many whole repeats; 1 = at the planned end.
     #[serde(default = "one_look")]
     pub looks: u32,
+    /// How the error is shared out among the looks.
+    #[serde(default, skip_serializing_if = "LookShape::is_default")]
+    pub look_shape: LookShape,
     /// What is claimed when several candidates are gated.
     #[serde(default)]
     pub candidates: Candidates,
@@ -97,6 +100,23 @@ pub enum OnOutsideAccess {
 }
 
 impl OnOutsideAccess {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// How the error of a gate is shared out among several looks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LookShape {
+    /// Little at first, nearly all of it at the planned end (O'Brien & Fleming 1979).
+    #[default]
+    ObrienFleming,
+    /// The same at every look (Pocock 1977).
+    Pocock,
+}
+
+impl LookShape {
     fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -141,6 +161,7 @@ impl Default for Rules {
             stage: Stage::Confirm,
             sd_floor: None,
             looks: 1,
+            look_shape: LookShape::ObrienFleming,
             candidates: Candidates::All,
         }
     }

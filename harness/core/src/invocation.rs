@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::Housekeeping;
+
 /// Everything that starting an agent takes. Every path that the agent can see is neutral: it names no arm and no repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
@@ -18,6 +20,8 @@ pub struct Invocation {
     pub files: Vec<PlacedFile>,
     /// Directories and files that the agent must read and execute beyond the system's.
     pub readable: Vec<PathBuf>,
+    /// What its program is known to do outside and is refused: counted and shown, never its wandering.
+    pub housekeeping: Vec<Housekeeping>,
     /// Entries put before the standard PATH.
     pub path_prefix: Vec<PathBuf>,
     /// The API that it speaks.

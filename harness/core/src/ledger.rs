@@ -58,6 +58,9 @@ pub struct FirstRequest {
     pub body_bytes: u64,
     /// Tokens of the whole body's JSON.
     pub body_tokens: u64,
+    /// Tokens of the prompt that the model is given for it, where a renderer of the provider's own knows it; null = unknown.
+    #[serde(default)]
+    pub prompt_tokens: Option<u64>,
     /// Plain text of system, developer and instruction parts, wherever they stand.
     pub system: Size,
     /// The same by role.
@@ -74,6 +77,18 @@ pub struct FirstRequest {
     pub raw_sha256: Sha256Hex,
     /// Digest with volatile fields dropped.
     pub semantic_sha256: Sha256Hex,
+}
+
+impl FirstRequest {
+    /// The best that is known without asking the provider: the rendered prompt's tokens, else those of the body's JSON.
+    pub fn input_tokens(&self) -> u64 {
+        self.prompt_tokens.unwrap_or(self.body_tokens)
+    }
+
+    /// What [`FirstRequest::input_tokens`] counts: `rendered` or `json`.
+    pub fn basis(&self) -> &'static str {
+        if self.prompt_tokens.is_some() { "rendered" } else { "json" }
+    }
 }
 
 /// One tool over an attempt: what it cost and whether it was used.

@@ -24,6 +24,7 @@ pub mod schedule;
 pub mod source;
 pub mod surface;
 pub mod task;
+pub mod tokenizer;
 
 pub use action::{Action, ActionKind, Plan, Step};
 pub use catalogue::Catalogue;
@@ -44,7 +45,7 @@ pub use lexicon::{Lexicon, LexiconRule};
 pub use lifecycle::{Resource, Resources};
 pub use metric::Metric;
 pub use price::{Price, PriceCard};
-pub use schedule::{Block, Cell, Schedule};
+pub use schedule::{Block, Cell, Schedule, Shard};
 pub use source::{Problem, Source};
 pub use surface::{
     CodeExposure, Compaction, Discovery, IntentRule, Lifecycle, ModelExposure, Prompt, ResultBudget,

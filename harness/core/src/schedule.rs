@@ -64,6 +64,35 @@ impl Block {
     }
 }
 
+/// A part of a schedule for one of several machines: every n-th block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// From 1.
+    pub index: u32,
+    /// Of so many.
+    pub of: u32,
+}
+
+impl std::fmt::Display for Shard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.index, self.of)
+    }
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+        match parsed {
+            Some((index, of)) if (1..=of).contains(&index) => Ok(Self { index, of }),
+            Some(_) | None => {
+                Err("write i/n with i from 1 to n, for example 2/3 for the second of three".to_owned())
+            }
+        }
+    }
+}
+
 /// All blocks in order of execution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
@@ -101,6 +130,13 @@ impl Schedule {
     /// All cells in order of execution.
     pub fn cells(&self) -> impl Iterator<Item = Cell> + '_ {
         self.blocks.iter().flat_map(Block::cells)
+    }
+
+    /// The blocks of a shard, in the same order. The shards of a schedule hold each block once, and blocks stay whole.
+    pub fn shard(&self, shard: Shard) -> Self {
+        let blocks = (0u32..).zip(&self.blocks);
+        let own = blocks.filter(|(place, _)| place % shard.of == shard.index - 1);
+        Self { blocks: own.map(|(_, block)| block.clone()).collect() }
     }
 
     /// Number of cells.
@@ -206,11 +242,34 @@ mod tests {
         }
 
         #[test]
+        fn shards_hold_each_block_once_and_differ_by_one_block_at_most(
+            tasks in 1usize..8, repeats in 1u32..5, of in 1u32..7, seed: u64,
+        ) {
+            let schedule = Schedule::plan(&names("t", tasks).0, &names("a", 2).1, repeats, seed);
+            let shards: Vec<Schedule> = (1..=of).map(|index| schedule.shard(Shard { index, of })).collect();
+            let mut ids: Vec<String> = shards.iter().flat_map(|s| &s.blocks).map(Block::id).collect();
+            let mut all: Vec<String> = schedule.blocks.iter().map(Block::id).collect();
+            ids.sort();
+            all.sort();
+            prop_assert_eq!(ids, all);
+            let sizes: Vec<usize> = shards.iter().map(|s| s.blocks.len()).collect();
+            prop_assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1);
+        }
+
+        #[test]
         fn the_seed_alone_decides(tasks in 1usize..6, arms in 1usize..6, repeats in 1u32..4, seed: u64) {
             let (task_ids, _) = names("t", tasks);
             let (_, arm_ids) = names("a", arms);
             let one = Schedule::plan(&task_ids, &arm_ids, repeats, seed);
             prop_assert_eq!(one.sha256(), Schedule::plan(&task_ids, &arm_ids, repeats, seed).sha256());
+        }
+    }
+
+    #[test]
+    fn a_shard_is_written_i_of_n() {
+        assert_eq!("2/3".parse(), Ok(Shard { index: 2, of: 3 }));
+        for wrong in ["0/3", "4/3", "2", "a/b", "1/0", ""] {
+            assert!(wrong.parse::<Shard>().unwrap_err().contains("2/3"), "{wrong}");
         }
     }
 

@@ -28,6 +28,8 @@ pub struct Task {
     pub canary: String,
     /// What the user answers when he is asked, first fitting entry first. Stays on the harness's side until he is asked.
     pub asks: Vec<AskAnswer>,
+    /// Names of configuration that the hidden check sees as the agent left it; all other is the task's own there.
+    pub agent_configuration: Vec<String>,
     /// Digest over every file of the task.
     pub sha256: Sha256Hex,
 }

@@ -1,8 +1,9 @@
 //! What the recorder adds: latency of a 45 KB request answered by a 20-frame stream, against the same provider asked
 //! directly; requests a second; memory over 10,000 requests; counting 100 KB.
 //!
-//! `cargo bench -p bench-proxy --bench recorder`. Provider, recorder and agent share this process and its two worker threads.
-//! Direct and recorded requests alternate, so that a busy machine slows both alike.
+//! `cargo bench -p bench-proxy --bench recorder`. The provider is a process of its own and keeps nothing; recorder and agent
+//! share this one and its two worker threads. Direct and recorded requests alternate, so that a busy machine slows both
+//! alike. The request is shaped as real ones are: a third tools, a third instructions, a third conversation.
 
 #![allow(
     clippy::print_stdout,
@@ -13,6 +14,8 @@
 #[path = "../tests/support/mod.rs"]
 mod support;
 
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,12 +25,16 @@ use bench_wire::chat::{StreamUsage, write_stream};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Request;
-use support::provider::{Provider, final_turn, pieces};
+use support::provider::{final_turn, stateless};
 use support::{HttpClient, TOKEN, counter, http, loopback, send, spec};
 
 /// Repeated to the wanted size: ordinary words, so that they count as ordinary text does.
 const LINE: &str = "The quick brown fox jumps over the lazy dog; 12 files were changed.\n";
 const BODY_BYTES: usize = 45_000;
+/// What one tool of `support::tool` takes.
+const TOOL_BYTES: usize = 190;
+/// The argument that makes this program the provider.
+const PROVIDER: &str = "--provider";
 const FRAMES: usize = 20;
 const PAIRS: usize = 1_000;
 /// Pairs before the measured ones: they open connections and fill caches.
@@ -40,34 +47,66 @@ fn main() {
     if std::env::args().any(|arg| arg == "--list") {
         return;
     }
+    if std::env::args().any(|arg| arg == PROVIDER) {
+        return provide();
+    }
+    let mut child = provider();
+    let base = base_of(&mut child);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        let provider = streaming_provider().await;
         let dir = tempfile::tempdir().unwrap();
-        let upstream = EndpointUpstream::new(&provider.base, None, RetryPolicy::default()).unwrap();
+        let upstream = EndpointUpstream::new(&base, None, RetryPolicy::default()).unwrap();
         let recorder = Recorder::start(loopback(), spec(dir.path(), Arc::new(upstream))).await.unwrap();
-        latency(&provider.base, &recorder.base_url()).await;
+        latency(&base, &recorder.base_url()).await;
         let elapsed = many(&recorder.base_url(), 5_000).await;
         println!("small requests, {IN_FLIGHT} in flight: {:.0} requests/s", 5_000.0 / elapsed);
         memory(&recorder.base_url()).await;
         recorder.finish().await.unwrap();
     });
     counting();
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
-async fn streaming_provider() -> Provider {
+/// This program again, as the provider.
+fn provider() -> Child {
+    let me = std::env::current_exe().unwrap();
+    Command::new(me).arg(PROVIDER).stdout(Stdio::piped()).spawn().unwrap()
+}
+
+/// The provider says where it listens.
+fn base_of(child: &mut Child) -> String {
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    line.trim().to_owned()
+}
+
+fn provide() {
     let turn = Turn { text: "word ".repeat(64), ..final_turn() };
     let written = write_stream(&turn, StreamUsage::Included).concat();
     let frames: Vec<Vec<u8>> = written.chunks(written.len().div_ceil(FRAMES)).map(<[u8]>::to_vec).collect();
-    Provider::start(move |_, _| pieces(200, "text/event-stream", frames.clone())).await
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (base, server) = stateless("text/event-stream", frames).await;
+        println!("{base}");
+        server.await.unwrap();
+    });
 }
 
-/// A request of the size that real agents send first.
+/// A request of the size and the make that real agents send first.
 fn body() -> Bytes {
-    let text = LINE.repeat(BODY_BYTES / LINE.len());
-    let messages =
-        serde_json::json!([{"role": "system", "content": text}, {"role": "user", "content": "go"}]);
-    let tools = [support::tool("bash"), support::tool("read")];
+    let part = BODY_BYTES / 3;
+    let text = |bytes: usize| LINE.repeat(bytes / LINE.len());
+    let mut messages = vec![serde_json::json!({"role": "system", "content": text(part)})];
+    for n in 0..10 {
+        let call = serde_json::json!({"id": format!("c{n}"), "type": "function",
+            "function": {"name": "tool00", "arguments": "{\"path\":\"a\"}"}});
+        messages.push(serde_json::json!({"role": "assistant", "content": null, "tool_calls": [call]}));
+        messages.push(
+            serde_json::json!({"role": "tool", "tool_call_id": format!("c{n}"), "content": text(part / 10)}),
+        );
+    }
+    let tools: Vec<_> = (0..part / TOOL_BYTES).map(|n| support::tool(&format!("tool{n:02}"))).collect();
     Bytes::from(
         serde_json::json!({"model": "m", "stream": true, "messages": messages, "tools": tools}).to_string(),
     )

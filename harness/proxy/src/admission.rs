@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bench_core::{Ending, EndingKind, LimitHit, Sha256Hex};
+use bench_core::{Ending, EndingKind, LimitHit};
 use bench_wire::auxiliary::{auxiliary, counted, counting_field};
 use bench_wire::{Api, ModelRequest};
 use bytes::Bytes;
@@ -11,10 +11,12 @@ use hyper::{HeaderMap, StatusCode, header};
 use crate::classify::{RequestClass, classify};
 use crate::coding::CodingError;
 use crate::exchange::{Arrival, BodyState};
+use crate::facts::Known;
 use crate::headers::credential;
-use crate::ledger::{ChatFacts, semantic_sha256};
 use crate::reply::error_body;
 use crate::shared::{Shared, State};
+use crate::upstream::UsageSource;
+use crate::weighing::{Load, Weight, weight};
 
 /// End of the path at which our own agent asks the user.
 const HUMAN_PATH: &str = "/human";
@@ -35,7 +37,10 @@ pub(crate) struct Admitted {
     pub(crate) class: RequestClass,
     pub(crate) rule: String,
     pub(crate) chat: Arc<ModelRequest>,
-    pub(crate) facts: ChatFacts,
+    /// Known where a cap or the upstream asked for it.
+    pub(crate) weight: Option<Weight>,
+    pub(crate) known: Known,
+    pub(crate) load: Load,
 }
 
 /// An answer of the recorder's own.
@@ -96,21 +101,19 @@ impl Turned {
     }
 }
 
-/// A chat request, read and counted.
+/// A chat request, read.
 pub(crate) struct Read {
-    pub(crate) chat: ModelRequest,
-    pub(crate) tools_sha256: Sha256Hex,
-    pub(crate) semantic: Sha256Hex,
+    pub(crate) chat: Arc<ModelRequest>,
+    pub(crate) content: Bytes,
+    pub(crate) weight: Option<(Weight, Option<String>)>,
     /// Headers by which an agent says what a request is for.
     pub(crate) headers: HeaderMap,
 }
 
 /// Decides, numbers and traces a request.
 pub(crate) fn admit(shared: &Shared, arrival: &Arrival) -> Admission {
-    // Reading and counting is the long part: before the lock.
+    // Reading is the long part: before the lock.
     let examined = examine(shared, arrival);
-    let text = arrival.content.as_ref().ok().and_then(|content| std::str::from_utf8(content).ok());
-    let body_tokens = text.map(|text| shared.spec.counter.count(text));
     let ended = shared.stop.borrow().is_some();
     let mut state = shared.state();
     let request = state.next;
@@ -118,17 +121,25 @@ pub(crate) fn admit(shared: &Shared, arrival: &Arrival) -> Admission {
     let decided = if ended {
         Err(Turned::away(StatusCode::SERVICE_UNAVAILABLE, "ended", "the attempt has ended"))
     } else {
-        within_requests(shared, &state).and(examined).and_then(|read| {
-            within_turns(shared, &mut state, &read, body_tokens.unwrap_or(0)).map(|c| (read, c))
-        })
+        within_requests(shared, &state)
+            .and(examined)
+            .and_then(|read| within_turns(shared, &mut state, &read).map(|class| (read, class)))
     };
     match decided {
         Ok((read, (class, rule))) => {
             state.requests += 1;
-            let model = read.chat.model.clone();
-            state.trace_request(shared, arrival, (request, class.word(), &rule), (Some(&model), body_tokens));
-            let facts = state.facts(shared, arrival, &read, (request, class, body_tokens.unwrap_or(0)));
-            Admission::Forward(Box::new(Admitted { request, class, rule, chat: Arc::new(read.chat), facts }))
+            let weight = read.weight.as_ref().map(|(weight, _)| *weight);
+            state.trace_request(shared, arrival, (request, class.word(), &rule), Some(&read.chat.model));
+            let (known, load) = state.know(shared, arrival, &read, (request, class));
+            Admission::Forward(Box::new(Admitted {
+                request,
+                class,
+                rule,
+                chat: read.chat,
+                weight,
+                known,
+                load,
+            }))
         }
         Err(turned) => {
             let answered = matches!(
@@ -137,8 +148,10 @@ pub(crate) fn admit(shared: &Shared, arrival: &Arrival) -> Admission {
             );
             state.requests += u32::from(answered);
             let labels = (request, turned.class.word(), turned.rule.as_str());
-            state.trace_request(shared, arrival, labels, (None, body_tokens));
+            state.trace_request(shared, arrival, labels, None);
             drop(state);
+            let text = arrival.content.as_ref().ok().and_then(|content| std::str::from_utf8(content).ok());
+            let body_tokens = text.map(|text| shared.spec.counter.count(text));
             if let Some(ending) = turned.ending {
                 shared.stop_with(*ending);
             }
@@ -157,7 +170,8 @@ pub(crate) fn admit(shared: &Shared, arrival: &Arrival) -> Admission {
 
 /// What the request alone decides.
 fn examine(shared: &Shared, arrival: &Arrival) -> Result<Read, Turned> {
-    if credential(&arrival.headers) != Some(shared.spec.credential.as_str()) {
+    let shown = credential(&arrival.headers).or(arrival.key.as_deref());
+    if shown != Some(shared.spec.credential.as_str()) {
         return Err(Turned::away(StatusCode::UNAUTHORIZED, "credential", "not this attempt's credential"));
     }
     match arrival.state {
@@ -180,8 +194,17 @@ fn examine(shared: &Shared, arrival: &Arrival) -> Result<Read, Turned> {
     let api = model_call(shared, arrival, content)?;
     let chat = ModelRequest::read(api, &arrival.path, content)
         .map_err(|error| Turned::away(StatusCode::BAD_REQUEST, "unreadable", &error.to_string()))?;
-    let (tools_sha256, semantic) = (Sha256Hex::of(chat.tools_json()), semantic_sha256(&chat));
-    Ok(Read { chat, tools_sha256, semantic, headers: arrival.headers.clone() })
+    let weight = counts_first(shared).then(|| weight(&shared.spec.counter, &chat, content));
+    Ok(Read { chat: Arc::new(chat), content: content.clone(), weight, headers: arrival.headers.clone() })
+}
+
+/// Must the tokens of a request be known before it goes?
+fn counts_first(shared: &Shared) -> bool {
+    let limits = &shared.spec.limits;
+    limits.total_tokens.is_some()
+        || limits.cost_usd.is_some()
+        || shared.spec.spending.run.is_some()
+        || shared.spec.upstream.usage_source() == UsageSource::LocalCount
 }
 
 /// A body whose content coding cannot be undone.
@@ -262,12 +285,9 @@ fn within_requests(shared: &Shared, state: &State) -> Result<(), Turned> {
 }
 
 /// Class and rule, if the budgets of turns and tokens allow it.
-fn within_turns(
-    shared: &Shared,
-    state: &mut State,
-    read: &Read,
-    body_tokens: u64,
-) -> Result<(RequestClass, String), Turned> {
+fn within_turns(shared: &Shared, state: &mut State, read: &Read) -> Result<(RequestClass, String), Turned> {
+    // Without a cap that asks for it nothing is put aside: what it cost is added when it is over.
+    let input = read.weight.as_ref().map_or(0, |(weight, _)| weight.input_tokens());
     let (class, rule) = classify(&read.chat, &read.headers, state);
     let limits = shared.spec.limits;
     if let Some(limit) =
@@ -275,18 +295,18 @@ fn within_turns(
     {
         return Err(Turned::limit(EndingKind::TurnBudget, "turns", f64::from(limit), "turns"));
     }
-    let aside = shared.spec.spending.aside(&read.chat.model, body_tokens);
+    let aside = shared.spec.spending.aside(&read.chat.model, input);
     if let Some(limit) = limits.cost_usd.filter(|limit| state.bill.usd + aside >= *limit) {
         return Err(Turned::limit(EndingKind::CostBudget, "cost-usd", limit, "USD"));
     }
-    if let Some(limit) = limits.total_tokens.filter(|limit| state.tokens + body_tokens > *limit) {
+    if let Some(limit) = limits.total_tokens.filter(|limit| state.tokens + input > *limit) {
         return Err(Turned::limit(EndingKind::TokenBudget, "total-tokens", limit as f64, "tokens"));
     }
     if let Some(run) = &shared.spec.spending.run {
-        run.enter(body_tokens, aside).map_err(Turned::run_limit)?;
+        run.enter(input, aside).map_err(Turned::run_limit)?;
     }
     state.bill.usd += aside;
     state.counts_as_turn(class);
-    state.tokens += body_tokens;
+    state.tokens += input;
     Ok((class, rule))
 }

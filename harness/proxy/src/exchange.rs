@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
-use bench_core::{Ending, EndingKind};
-use bench_wire::{Api, Turn};
+use bench_core::{Ending, EndingKind, Sha256Hex};
+use bench_wire::{Api, ModelRequest, Turn};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Frame, Incoming};
 use hyper::header::CONTENT_ENCODING;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 
 use crate::admission::{Admission, Admitted, OwnAnswer, admit};
 use crate::classify::RequestClass;
 use crate::coding::{CodingError, Decoding};
+use crate::facts::Known;
 use crate::headers;
 use crate::ledger::ChatFacts;
 use crate::reply::{BrokenOff, ReplyBody, error_body, whole};
@@ -21,6 +23,7 @@ use crate::shared::Shared;
 use crate::tape::Tape;
 use crate::trace::rounded;
 use crate::upstream::{OracleStep, Retry, UpstreamFault, UpstreamRequest, UpstreamResponse};
+use crate::weighing::{Weighed, Weight};
 
 /// The largest body kept in either direction, in bytes.
 pub(crate) const BODY_CAP: usize = 64 << 20;
@@ -30,7 +33,10 @@ const PIECES_WAITING: usize = 8;
 /// A request as it arrived.
 pub(crate) struct Arrival {
     pub(crate) method: Method,
+    /// Path and query as sent, but for a key in it.
     pub(crate) path: String,
+    /// The key that stood in the query: one of the APIs takes it there.
+    pub(crate) key: Option<String>,
     pub(crate) headers: HeaderMap,
     /// As it came: what is forwarded and kept.
     pub(crate) body: Bytes,
@@ -56,6 +62,10 @@ pub(crate) struct Settled {
     pub(crate) class: RequestClass,
     pub(crate) rule: String,
     pub(crate) body_tokens: Option<u64>,
+    /// Digest of its body, where it is known already.
+    pub(crate) body_sha256: Option<Sha256Hex>,
+    /// Was what it surely costs put aside when it was let in?
+    pub(crate) put_aside: bool,
     /// The API of its path; none when it is no model call.
     pub(crate) api: Option<Api>,
     /// None when it did not go to the upstream.
@@ -83,6 +93,8 @@ pub(crate) struct Outcome {
     /// Did a readable response end before the turn in it did?
     pub(crate) cut_short: bool,
     pub(crate) output_tokens: Option<u64>,
+    /// Why the model's prompt is not known although its format is.
+    pub(crate) unrendered: Option<String>,
     /// What in the stated usage contradicts itself.
     pub(crate) usage_refused: Option<String>,
     pub(crate) retries: Vec<Retry>,
@@ -112,7 +124,7 @@ pub(crate) async fn exchange(
     let arrival = Arrival::collect(&shared, request).await;
     match admit(&shared, &arrival) {
         Admission::Answer(own) => answer_own(&shared, arrival, own, reply),
-        Admission::Forward(admitted) => Forwarding { shared, arrival, admitted }.run(reply).await,
+        Admission::Forward(admitted) => Forwarding::new(shared, arrival, *admitted).run(reply).await,
     }
 }
 
@@ -134,6 +146,8 @@ fn answer_own(
         class: own.class,
         rule: own.rule,
         body_tokens: own.body_tokens,
+        body_sha256: None,
+        put_aside: false,
         api: None,
         chat: None,
     };
@@ -156,9 +170,12 @@ impl Arrival {
         }
         let body = body.freeze();
         let content = content(&head.headers, &body, state);
+        let whole = head.uri.path_and_query().map_or_else(|| head.uri.path().to_owned(), ToString::to_string);
+        let (path, key) = headers::without_key(&whole);
         Self {
             method: head.method,
-            path: head.uri.path_and_query().map_or_else(|| head.uri.path().to_owned(), ToString::to_string),
+            path,
+            key,
             headers: head.headers,
             body,
             content,
@@ -194,10 +211,23 @@ async fn read_body(incoming: &mut Incoming, body: &mut BytesMut) -> BodyState {
 struct Forwarding {
     shared: Arc<Shared>,
     arrival: Arrival,
-    admitted: Box<Admitted>,
+    request: u32,
+    class: RequestClass,
+    rule: String,
+    chat: Arc<ModelRequest>,
+    weight: Option<Weight>,
+    known: Known,
+    weighing: JoinHandle<Weighed>,
 }
 
 impl Forwarding {
+    fn new(shared: Arc<Shared>, arrival: Arrival, admitted: Admitted) -> Self {
+        let Admitted { request, class, rule, chat, weight, known, load } = admitted;
+        let counter = Arc::clone(&shared.spec.counter);
+        let weighing = tokio::task::spawn_blocking(move || load.weigh(&counter));
+        Self { shared, arrival, request, class, rule, chat, weight, known, weighing }
+    }
+
     async fn run(self, mut reply: oneshot::Sender<Response<ReplyBody>>) {
         let sent_ms = self.shared.now_ms();
         let called = tokio::select! {
@@ -208,10 +238,10 @@ impl Forwarding {
         };
         match called {
             Some(Ok(response)) => self.stream(response, reply, sent_ms).await,
-            Some(Err(fault)) => self.fault(fault, reply, sent_ms),
+            Some(Err(fault)) => self.fault(fault, reply, sent_ms).await,
             None => {
                 let waited = Some((sent_ms, self.shared.now_ms()));
-                self.settle(Outcome { waited, abandoned: true, ..Outcome::default() });
+                self.settle(Outcome { waited, abandoned: true, ..Outcome::default() }).await;
             }
         }
     }
@@ -223,14 +253,14 @@ impl Forwarding {
             headers: headers::for_upstream(&self.arrival.headers),
             body: self.arrival.body.clone(),
             credential: self.shared.spec.credential.clone(),
-            class: self.admitted.class,
-            chat: Arc::clone(&self.admitted.chat),
-            body_tokens: self.admitted.facts.body_tokens,
+            class: self.class,
+            chat: Arc::clone(&self.chat),
+            input_tokens: self.weight.map(Weight::input_tokens),
         }
     }
 
     /// The upstream has no answer: the attempt ends, and the agent is told so.
-    fn fault(self, fault: UpstreamFault, reply: oneshot::Sender<Response<ReplyBody>>, sent_ms: f64) {
+    async fn fault(self, fault: UpstreamFault, reply: oneshot::Sender<Response<ReplyBody>>, sent_ms: f64) {
         let is_provider = fault.ending.kind == EndingKind::UpstreamFault;
         let status = if is_provider { StatusCode::BAD_GATEWAY } else { StatusCode::BAD_REQUEST };
         let body = error_body(fault.ending.kind.word(), fault.ending.detail.as_deref().unwrap_or_default());
@@ -247,7 +277,7 @@ impl Forwarding {
             ..Outcome::default()
         };
         let shared = Arc::clone(&self.shared);
-        self.settle(outcome);
+        self.settle(outcome).await;
         shared.stop_with(*fault.ending);
         let _ = reply.send(whole(status, "application/json", body));
     }
@@ -265,7 +295,7 @@ impl Forwarding {
         *head.headers_mut() = headers::for_agent(&headers);
         // When the agent is gone, `pieces` is closed and the loop below ends.
         let _ = reply.send(head);
-        let mut tape = Tape::new(self.admitted.chat.api, status, &headers, self.arrival.arrived_ms);
+        let mut tape = Tape::new(self.chat.api, status, &headers, self.arrival.arrived_ms);
         let (mut fault, mut last, mut ended) = (None, None, body.is_end_stream());
         while !ended {
             let frame = tokio::select! {
@@ -309,18 +339,22 @@ impl Forwarding {
         outcome.fault = known.and_then(|fault| fault.ending.detail.clone());
         let broke_off = known.filter(|fault| fault.broke_off);
         outcome.broke_off = broke_off.map(|fault| *fault.ending.clone());
-        self.settle(outcome);
+        self.settle(outcome).await;
         end_stream(&shared, &pieces, last, fault).await;
     }
 
-    fn settle(self, outcome: Outcome) {
+    async fn settle(self, mut outcome: Outcome) {
+        let weighed = self.weighing.await.expect("weighing a request ends, whatever the request holds");
+        outcome.unrendered.clone_from(&weighed.unrendered);
         let settled = Settled {
-            request: self.admitted.request,
-            class: self.admitted.class,
-            rule: self.admitted.rule.clone(),
-            body_tokens: Some(self.admitted.facts.body_tokens),
-            api: Some(self.admitted.chat.api),
-            chat: Some(self.admitted.facts),
+            request: self.request,
+            class: self.class,
+            rule: self.rule,
+            body_tokens: Some(weighed.weight.body_tokens),
+            put_aside: self.weight.is_some(),
+            api: Some(self.chat.api),
+            chat: Some(self.known.weighed(&weighed)),
+            body_sha256: Some(weighed.body_sha256),
         };
         self.shared.settle(self.arrival, settled, outcome);
     }

@@ -4,16 +4,50 @@
 use std::sync::Arc;
 
 use bench_core::Sha256Hex;
+use bench_core::ledger::FirstRequest;
 use bench_wire::{ModelRequest, RequestTool};
 
 use crate::admission::Read;
 use crate::classify::{RequestClass, ToolsSeen};
 use crate::exchange::Arrival;
 use crate::ledger::{
-    Body, ChatFacts, Offer, Prefix, Sent, ToolResult, first_request, saturating_u32, tool_sizes,
+    ChatFacts, Offer, Sent, ToolResult, ToolSize, first_request, saturating_u32, tool_sizes,
 };
 use crate::shared::{Shared, State};
 use crate::trace::TraceEvent;
+use crate::weighing::{Load, Weighed};
+
+/// What is known of a request when it is let in.
+pub(crate) struct Known {
+    model: String,
+    offer: Arc<Offer>,
+    new_tools: Vec<ToolSize>,
+    first: Option<FirstRequest>,
+    results: Vec<ToolResult>,
+}
+
+impl Known {
+    /// With what was counted while it was on its way.
+    pub(crate) fn weighed(self, weighed: &Weighed) -> ChatFacts {
+        let weight = weighed.weight;
+        let first = self.first.map(|first| FirstRequest {
+            body_tokens: weight.body_tokens,
+            prompt_tokens: weight.prompt_tokens,
+            semantic_sha256: weighed.semantic.clone(),
+            ..first
+        });
+        ChatFacts {
+            model: self.model,
+            weight,
+            offer: self.offer,
+            new_tools: self.new_tools,
+            first: first.map(Box::new),
+            results: self.results,
+            semantic: weighed.semantic.clone(),
+            prefix: weighed.prefix,
+        }
+    }
+}
 
 impl State {
     pub(crate) fn trace_request(
@@ -21,7 +55,7 @@ impl State {
         shared: &Shared,
         arrival: &Arrival,
         (request, class, rule): (u32, &str, &str),
-        (model, body_tokens): (Option<&str>, Option<u64>),
+        model: Option<&str>,
     ) {
         let event = TraceEvent::Request {
             request,
@@ -31,29 +65,28 @@ impl State {
             path: &arrival.path,
             model,
             body_bytes: arrival.body.len() as u64,
-            body_tokens,
         };
         self.trace(shared.now_ms(), &event);
     }
 
-    pub(crate) fn facts(
+    /// What the requests before make of this one, and what is still to be counted of it.
+    pub(crate) fn know(
         &mut self,
         shared: &Shared,
         arrival: &Arrival,
         read: &Read,
-        (request, class, body_tokens): (u32, RequestClass, u64),
-    ) -> ChatFacts {
+        (request, class): (u32, RequestClass),
+    ) -> (Known, Load) {
         let chat = &read.chat;
         let counter = &shared.spec.counter;
         // The first request is the first with tools; until one comes, the first turn without is kept as well.
         let may_be_first = match (chat.tools.is_empty(), self.tools_seen) {
             (false, ToolsSeen::NotYet) => true,
-            (true, ToolsSeen::NotYet) => class == RequestClass::AgentTurn,
+            (true, ToolsSeen::NotYet) => class == RequestClass::AgentTurn && !self.first_turn_seen,
             (_, ToolsSeen::Before) => false,
         };
-        let body =
-            Body { request, bytes: arrival.content.as_ref().unwrap_or(&arrival.body), tokens: body_tokens };
-        let first = may_be_first.then(|| first_request(counter, body, chat));
+        self.first_turn_seen |= class == RequestClass::AgentTurn;
+        let first = may_be_first.then(|| first_request(counter, request, &read.content, chat));
         let new_tools = tool_sizes(counter, chat, |key| self.offered.insert(key));
         if self.tools_seen == ToolsSeen::Before && !new_tools.is_empty() {
             self.trace_loads(shared, request, new_tools.iter().map(|tool| tool.name.clone()));
@@ -61,45 +94,33 @@ impl State {
         if !chat.tools.is_empty() {
             self.tools_seen = ToolsSeen::Before;
         }
-        let prefix = match class {
-            RequestClass::AgentTurn => {
-                let sent = Sent::of(chat);
-                let prefix = sent.after(self.sent.as_ref());
-                self.sent = Some(sent);
-                prefix
-            }
-            RequestClass::Title
-            | RequestClass::Compaction
-            | RequestClass::Naming
-            | RequestClass::TokenCounting
-            | RequestClass::Subagent
-            | RequestClass::Human
-            | RequestClass::Probe
-            | RequestClass::Refused => Prefix::default(),
-        };
-        ChatFacts {
-            prefix,
+        let sent = (class == RequestClass::AgentTurn).then(|| {
+            let sent = Arc::new(Sent::of(Arc::clone(chat)));
+            (Arc::clone(&sent), self.sent.replace(sent))
+        });
+        let known = Known {
             model: chat.model.clone(),
-            body_tokens,
-            offer: self.offer_of(read),
+            offer: self.offer_of(chat),
             new_tools,
             first,
             results: self.new_results(shared, request, chat),
-            semantic: read.semantic.clone(),
-        }
+        };
+        let (content, body, weight) = (read.content.clone(), arrival.body.clone(), read.weight.clone());
+        (known, Load { chat: Arc::clone(chat), content, body, weight, sent })
     }
 
-    /// The offer of this request: the one of the turn before where nothing changed.
-    fn offer_of(&mut self, read: &Read) -> Arc<Offer> {
-        if let Some(before) = self.offer.as_ref().filter(|offer| offer.sha256 == read.tools_sha256) {
-            return Arc::clone(before);
+    /// The offer of this request: the one of the request before where nothing changed.
+    fn offer_of(&mut self, chat: &Arc<ModelRequest>) -> Arc<Offer> {
+        if let Some((_, offer)) = self.offer.as_ref().filter(|(before, _)| before.entries == chat.entries) {
+            return Arc::clone(offer);
         }
         let offer = Arc::new(Offer {
-            names: read.chat.tools.iter().map(RequestTool::full_name).collect(),
-            callable: saturating_u32(read.chat.tools.len()),
-            sha256: read.tools_sha256.clone(),
+            names: chat.tools.iter().map(RequestTool::full_name).collect(),
+            callable: saturating_u32(chat.tools.len()),
+            sha256: Sha256Hex::of(chat.tools_json()),
         });
-        Arc::clone(self.offer.insert(offer))
+        self.offer = Some((Arc::clone(chat), Arc::clone(&offer)));
+        offer
     }
 
     fn trace_loads(&mut self, shared: &Shared, request: u32, tools: impl Iterator<Item = String>) {

@@ -59,8 +59,22 @@ pub(crate) fn credential(headers: &HeaderMap) -> Option<&str> {
         let (scheme, token) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
-    let named = ["x-api-key", "x-goog-api-key"].into_iter().map(HeaderName::from_static);
+    let named = ["x-api-key", "x-goog-api-key", "api-key"].into_iter().map(HeaderName::from_static);
     bearer.or_else(|| named.into_iter().find_map(text))
+}
+
+/// A path without the key that Google's clients put into its query (`?key=`), and that key. Keys stand on no disk, and the
+/// agent's own is no one's but the recorder's.
+pub(crate) fn without_key(path: &str) -> (String, Option<String>) {
+    let Some((bare, query)) = path.split_once('?') else { return (path.to_owned(), None) };
+    let (keys, rest): (Vec<&str>, Vec<&str>) =
+        query.split('&').partition(|field| field.split('=').next().is_some_and(|name| name == "key"));
+    let key = keys.last().map(|field| field.split_once('=').map_or("", |(_, value)| value).to_owned());
+    match (key, rest.is_empty()) {
+        (None, _) => (path.to_owned(), None),
+        (Some(key), true) => (bare.to_owned(), Some(key)),
+        (Some(key), false) => (format!("{bare}?{}", rest.join("&")), Some(key)),
+    }
 }
 
 fn without_connection(headers: &HeaderMap) -> HeaderMap {
@@ -88,6 +102,21 @@ mod tests {
             headers.append(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
         }
         headers
+    }
+
+    #[test]
+    fn a_key_in_the_query_is_taken_out_and_everything_else_stays() {
+        let (model, key) = ("/v1beta/models/m:streamGenerateContent", |key: &str| Some(key.to_owned()));
+        for (path, rest, shown) in [
+            (format!("{model}?alt=sse&key=k1"), format!("{model}?alt=sse"), key("k1")),
+            (format!("{model}?key=k1&alt=sse&x=key"), format!("{model}?alt=sse&x=key"), key("k1")),
+            (format!("{model}?key=k1&key=k2"), model.to_owned(), key("k2")),
+            (format!("{model}?key"), model.to_owned(), key("")),
+            (format!("{model}?monkey=1"), format!("{model}?monkey=1"), None),
+            (model.to_owned(), model.to_owned(), None),
+        ] {
+            assert_eq!(without_key(&path), (rest, shown), "{path}");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod spending;
 mod tape;
 mod trace;
 pub mod upstream;
+mod weighing;
 
 /// Tokenizers, for those who may not depend on `bench-tokens` themselves.
 pub use bench_tokens::{Counter, NAMES as TOKENIZERS, UnknownTokenizer};

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bench_core::{Ending, EndingKind, Sha256Hex, Usage};
 use bench_record::{FORMAT_VERSION, RequestRecord, RequestStore, ResponseBytes};
+use bench_wire::ModelRequest;
 use memchr::memmem;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -13,7 +14,7 @@ use tokio::task::JoinSet;
 use crate::classify::{Conversation, RequestClass, ToolsSeen};
 use crate::exchange::{Arrival, Outcome, Settled};
 use crate::headers;
-use crate::ledger::{Answer, Exchange, Offer, Sent, usage_of, wire_of};
+use crate::ledger::{Answer, Exchange, Offer, Said, Sent, usage_of, wire_of};
 use crate::recorder::{RecorderError, RecorderSpec};
 use crate::spending::Bill;
 use crate::trace::{Trace, TraceEvent, rounded};
@@ -55,12 +56,14 @@ pub(crate) struct State {
     /// Names of tools offered so far.
     pub(crate) offered: BTreeSet<String>,
     pub(crate) tools_seen: ToolsSeen,
-    /// The offer of the last agent turn.
-    pub(crate) offer: Option<Arc<Offer>>,
+    /// Has an agent turn been let in?
+    pub(crate) first_turn_seen: bool,
+    /// The last request whose tools were others than before it, and its offer.
+    pub(crate) offer: Option<(Arc<ModelRequest>, Arc<Offer>)>,
     /// Who began the attempt's main conversation: its instructions and its first message.
     pub(crate) conversation: Option<Conversation>,
     /// What the last agent turn sent, for the prefix that the next one shares with it.
-    pub(crate) sent: Option<Sent>,
+    pub(crate) sent: Option<Arc<Sent>>,
     /// Calls whose results were seen.
     pub(crate) results: BTreeSet<String>,
     /// The last chat request that failed.
@@ -171,9 +174,14 @@ impl Shared {
         let Some(chat) = &settled.chat else { return };
         let spending = &self.spec.spending;
         let output = outcome.output_tokens.unwrap_or(0);
-        let aside = spending.aside(&chat.model, chat.body_tokens);
+        let input = chat.weight.input_tokens();
+        // What was not known when the request was let in was not put aside either.
+        let aside = if settled.put_aside { spending.aside(&chat.model, input) } else { 0.0 };
+        if !settled.put_aside {
+            state.tokens += input;
+        }
         let stated = usage.and_then(|usage| spending.cost(&chat.model, usage));
-        let cost = stated.unwrap_or_else(|| spending.estimate(&chat.model, chat.body_tokens, output));
+        let cost = stated.unwrap_or_else(|| spending.estimate(&chat.model, input, output));
         let is_answered = outcome.status.is_some_and(|status| status < 400) && outcome.answered;
         state.bill.complete &= stated.is_some() || !is_answered && !outcome.abandoned;
         // A refused request costs nothing.
@@ -201,9 +209,10 @@ impl Shared {
             first_byte_ms: outcome.first_byte_ms().map(rounded),
             last_byte_ms: outcome.last_byte_ms().map(rounded),
             status: outcome.status,
-            body_sha256: Sha256Hex::of(&arrival.body),
+            body_sha256: settled.body_sha256.clone().unwrap_or_else(|| Sha256Hex::of(&arrival.body)),
             body_bytes: arrival.body.len() as u64,
             body_tokens: settled.body_tokens,
+            prompt_tokens: settled.chat.as_ref().and_then(|chat| chat.weight.prompt_tokens),
             encoding: encoding.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
             response_sha256: outcome.bytes.as_ref().map(Sha256Hex::of),
             response_type: outcome.response_type.clone(),
@@ -250,6 +259,7 @@ impl State {
             broken: None,
             offered: BTreeSet::new(),
             tools_seen: ToolsSeen::NotYet,
+            first_turn_seen: false,
             offer: None,
             conversation: None,
             sent: None,
@@ -305,8 +315,7 @@ impl State {
     ) {
         self.trace_outcome(ms, record, &outcome);
         let response = ResponseBytes { bytes: outcome.bytes.as_deref(), frames: &outcome.frames };
-        if let Some(Err(error)) =
-            self.store.as_mut().map(|store| store.append(record, body.to_vec(), response))
+        if let Some(Err(error)) = self.store.as_mut().map(|store| store.append(record, body.into(), response))
         {
             self.failure.get_or_insert(error.into());
         }
@@ -324,7 +333,7 @@ impl State {
         self.tokens += outcome.output_tokens.unwrap_or(0);
         let answer = outcome.status.filter(|_| from_upstream && outcome.answered).map(|status| Answer {
             status,
-            turn: outcome.turn,
+            turn: outcome.turn.as_ref().map(Said::of),
             whole: outcome.whole,
             output_tokens: outcome.output_tokens.unwrap_or(0),
         });
@@ -360,12 +369,17 @@ impl State {
             };
             self.trace(ms, &event);
         }
+        if let Some(why) = &outcome.unrendered {
+            self.trace(ms, &TraceEvent::Unrendered { request, why });
+        }
         if let Some(why) = &outcome.usage_refused {
             self.trace(ms, &TraceEvent::UsageRefused { request, why });
         }
         let turn = outcome.turn.as_ref();
         let event = TraceEvent::Response {
             request,
+            body_tokens: record.body_tokens,
+            prompt_tokens: record.prompt_tokens,
             status: record.status,
             bytes: outcome.bytes.as_ref().map(|bytes| bytes.len() as u64),
             frames: outcome.frames.len() as u64,

@@ -21,7 +21,6 @@ pub(crate) enum TraceEvent<'a> {
         path: &'a str,
         model: Option<&'a str>,
         body_bytes: u64,
-        body_tokens: Option<u64>,
     },
     /// A tool result stood in a request for the first time.
     ToolResult {
@@ -40,11 +39,15 @@ pub(crate) enum TraceEvent<'a> {
     OracleStep { request: u32, step: u32, action: &'a str, tool: &'a str, substitution: Option<&'a str> },
     /// The model called a tool.
     ToolCall { request: u32, id: &'a str, tool: &'a str, arguments_bytes: u64, arguments_sha256: Sha256Hex },
+    /// The prompt of a model whose format is known could not be rendered.
+    Unrendered { request: u32, why: &'a str },
     /// The usage that a response states contradicts itself and is left out.
     UsageRefused { request: u32, why: &'a str },
     /// A response has ended.
     Response {
         request: u32,
+        body_tokens: Option<u64>,
+        prompt_tokens: Option<u64>,
         status: Option<u16>,
         bytes: Option<u64>,
         frames: u64,

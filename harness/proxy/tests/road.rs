@@ -30,9 +30,9 @@ async fn read_until(stream: &mut (impl AsyncRead + Unpin), end: &[u8]) -> Vec<u8
     read
 }
 
-/// An endpoint that speaks TLS with a certificate of its own; hands back the certificate in PEM.
-async fn endpoint() -> (std::net::SocketAddr, String) {
-    let made = rcgen::generate_simple_self_signed(vec![HOST.to_owned()]).unwrap();
+/// A server's side of TLS with a certificate of its own for this name; hands back the certificate in PEM.
+fn certified(name: &str) -> (TlsAcceptor, String) {
+    let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
     let key = PrivateKeyDer::try_from(made.key_pair.serialize_der()).unwrap();
     let config =
         ServerConfig::builder_with_provider(Arc::new(tokio_rustls::rustls::crypto::ring::default_provider()))
@@ -41,7 +41,12 @@ async fn endpoint() -> (std::net::SocketAddr, String) {
             .with_no_client_auth()
             .with_single_cert(vec![made.cert.der().clone()], key)
             .unwrap();
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    (TlsAcceptor::from(Arc::new(config)), made.cert.pem())
+}
+
+/// An endpoint that speaks TLS with a certificate of its own; hands back the certificate in PEM.
+async fn endpoint() -> (std::net::SocketAddr, String) {
+    let (acceptor, pem) = certified(HOST);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -50,7 +55,7 @@ async fn endpoint() -> (std::net::SocketAddr, String) {
             answer(stream).await;
         }
     });
-    (address, made.cert.pem())
+    (address, pem)
 }
 
 async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
@@ -64,22 +69,41 @@ async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     stream.shutdown().await.unwrap();
 }
 
-/// A proxy that knows one place behind it, whatever name is asked for; keeps what it was asked.
-async fn proxy(behind: std::net::SocketAddr) -> (String, Arc<Mutex<Vec<String>>>) {
+/// A proxy that knows one place behind it, whatever name is asked for; keeps what it was asked. With a certificate it is
+/// reached over TLS.
+async fn proxy(behind: std::net::SocketAddr, tls: Option<TlsAcceptor>) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://user:pass@{}", listener.local_addr().unwrap());
+    let port = listener.local_addr().unwrap().port();
+    let url = match tls {
+        None => format!("http://user:pass@127.0.0.1:{port}"),
+        Some(_) => format!("https://user:pass@localhost:{port}"),
+    };
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
     let kept = asked.clone();
     tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let head = read_until(&mut stream, b"\r\n\r\n").await;
-            kept.lock().unwrap().push(String::from_utf8(head).unwrap());
-            stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
-            let mut far = TcpStream::connect(behind).await.unwrap();
-            tokio::spawn(async move { tokio::io::copy_bidirectional(&mut stream, &mut far).await });
+        while let Ok((stream, _)) = listener.accept().await {
+            match &tls {
+                None => relay(stream, behind, &kept).await,
+                Some(tls) => match tls.accept(stream).await {
+                    Ok(stream) => relay(stream, behind, &kept).await,
+                    Err(_) => continue,
+                },
+            }
         }
     });
     (url, asked)
+}
+
+async fn relay(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    behind: std::net::SocketAddr,
+    kept: &Mutex<Vec<String>>,
+) {
+    let head = read_until(&mut stream, b"\r\n\r\n").await;
+    kept.lock().unwrap().push(String::from_utf8(head).unwrap());
+    stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+    let mut far = TcpStream::connect(behind).await.unwrap();
+    tokio::spawn(async move { tokio::io::copy_bidirectional(&mut stream, &mut far).await });
 }
 
 async fn turn(road: RoadRule) -> Result<(), (u16, String)> {
@@ -99,7 +123,7 @@ async fn turn(road: RoadRule) -> Result<(), (u16, String)> {
 #[tokio::test]
 async fn a_proxy_and_a_private_authority_are_honoured() {
     let (behind, certificate) = endpoint().await;
-    let (https_proxy, asked) = proxy(behind).await;
+    let (https_proxy, asked) = proxy(behind, None).await;
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), certificate).unwrap();
     let through = RoadRule { https_proxy: Some(https_proxy), ..RoadRule::default() };
@@ -112,4 +136,16 @@ async fn a_proxy_and_a_private_authority_are_honoured() {
     let (status, said) = turn(through).await.unwrap_err();
     assert_eq!(status, 502);
     assert!(said.to_ascii_lowercase().contains("certificate"), "{said}");
+}
+
+#[tokio::test]
+async fn a_proxy_may_itself_be_reached_over_tls() {
+    let (behind, certificate) = endpoint().await;
+    let (acceptor, of_the_proxy) = certified("localhost");
+    let (https_proxy, asked) = proxy(behind, Some(acceptor)).await;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), certificate + &of_the_proxy).unwrap();
+    let ca_files = vec![file.path().to_owned()];
+    turn(RoadRule { https_proxy: Some(https_proxy), ca_files, ..RoadRule::default() }).await.unwrap();
+    assert!(asked.lock().unwrap()[0].starts_with("CONNECT upstream.test:443 "));
 }

@@ -128,7 +128,7 @@ fn parse(path: &Path, text: &[u8]) -> Result<(Vec<CellRecord>, usize), JournalEr
     Ok((records, start))
 }
 
-fn parse_line(path: &Path, line: usize, text: &[u8]) -> Result<CellRecord, JournalError> {
+pub(crate) fn parse_line(path: &Path, line: usize, text: &[u8]) -> Result<CellRecord, JournalError> {
     let bad = |source| JournalError::Line { path: path.to_owned(), line, source };
     match serde_json::from_slice::<CellRecord>(text) {
         Ok(record) if record.format_version <= crate::FORMAT_VERSION => Ok(record),

@@ -6,6 +6,7 @@
 mod cell_record;
 mod journal;
 mod lock;
+mod numbers;
 mod request_record;
 mod request_store;
 mod run_dir;
@@ -16,7 +17,9 @@ pub use cell_record::{
 pub use journal::{Journal, JournalError, Tail, read_journal};
 pub use lock::{
     AgentLock, ArmLock, HeldLock, IsolationLock, Lock, LockError, OracleLock, SuiteLock, lock_difference,
+    locks_difference,
 };
+pub use numbers::read_numbers;
 pub use request_record::RequestRecord;
 pub use request_store::{RequestIndex, RequestStore, RequestStoreError, ResponseBytes};
 pub use run_dir::{RunDir, RunDirError, attempt_dir};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use bench_core::experiment::{Arm, Contrast, Limits, ModelSettings, Profile, Rules, RunLimits, Upstream};
 use bench_core::ledger::TokenizerIdentity;
 use bench_core::metric::MetricNature;
-use bench_core::{AgentId, ArmId, GateRule, IsolationLevel, Sha256Hex, SuiteId, SurfaceId, TaskId};
+use bench_core::{AgentId, ArmId, GateRule, IsolationLevel, Sha256Hex, Shard, SuiteId, SurfaceId, TaskId};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -65,6 +65,9 @@ pub struct Lock {
     pub harness: HarnessIdentity,
     /// Kernel release.
     pub kernel: String,
+    /// The part of the run that lies here; none = all of it. Outside the hash: shards of a run are one run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// The pre-registration hash: everything above that decides an outcome. Retry policy and `-j` stand outside it.
     pub rules_sha256: Sha256Hex,
 }
@@ -186,22 +189,19 @@ impl ArmLock {
 
 impl Lock {
     /// Fields that do not decide an outcome or are known only on one machine: outside the pre-registration hash.
-    const OUTSIDE_HASH: [&str; 5] = ["rules_sha256", "harness", "kernel", "experiment_sha256", "run_limits"];
+    const OUTSIDE_HASH: [&str; 6] =
+        ["rules_sha256", "harness", "kernel", "experiment_sha256", "run_limits", "shard"];
 
     /// Computes [`Lock::rules_sha256`] from the rest.
     pub fn seal(mut self) -> Self {
-        let mut value = serde_json::to_value(&self).expect("a lock is a JSON value");
-        forget_tools(&mut value);
-        if let Value::Object(map) = &mut value {
-            for key in Self::OUTSIDE_HASH {
-                map.remove(key);
-            }
-            if let Some(Value::Object(rules)) = map.get_mut("rules") {
-                rules.remove("max_reruns_per_block");
-            }
-        }
-        self.rules_sha256 = Sha256Hex::of_json(&value);
+        let value = serde_json::to_value(&self).expect("a lock is a JSON value");
+        self.rules_sha256 = hash_of(value);
         self
+    }
+
+    /// Does a lock on disk still say what its pre-registration hash was taken of? One that was edited does not.
+    pub fn is_sealed(on_disk: &Value) -> bool {
+        on_disk.get("rules_sha256").and_then(Value::as_str) == Some(hash_of(on_disk.clone()).as_str())
     }
 
     /// Digest of the whole lock: what records point at.
@@ -237,6 +237,29 @@ impl Lock {
     }
 }
 
+impl Lock {
+    /// Writes a lock that was read, as it is by now.
+    pub fn write_value(path: &Path, lock: &Value) -> Result<(), LockError> {
+        write_json(path, lock)
+    }
+}
+
+/// The pre-registration hash of a lock as JSON.
+fn hash_of(mut lock: Value) -> Sha256Hex {
+    forget_tools(&mut lock);
+    if let Value::Object(map) = &mut lock {
+        // In a way that keeps the order of what stays: a shard's lock has the hash of the whole run's.
+        map.shift_remove("shard");
+        for key in Lock::OUTSIDE_HASH {
+            map.remove(key);
+        }
+        if let Some(Value::Object(rules)) = map.get_mut("rules") {
+            rules.remove("max_reruns_per_block");
+        }
+    }
+    Sha256Hex::of_json(&lock)
+}
+
 /// To a temporary file, synced, then renamed: a reader sees the old lock or the new one.
 fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), LockError> {
     use std::io::Write as _;
@@ -253,7 +276,12 @@ fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), LockError> {
 /// The first outcome-relevant field in which a lock on disk differs from the one that would be written now, as
 /// `key.path: was … now …`; `None` when both have the same pre-registration hash.
 pub fn lock_difference(on_disk: &Value, now: &Lock) -> Option<String> {
-    let mut now_value = serde_json::to_value(now).expect("a lock is a JSON value");
+    locks_difference(on_disk, &serde_json::to_value(now).expect("a lock is a JSON value"))
+}
+
+/// The same for two locks that were read.
+pub fn locks_difference(on_disk: &Value, now: &Value) -> Option<String> {
+    let mut now_value = now.clone();
     let mut on_disk = on_disk.clone();
     forget_tools(&mut now_value);
     forget_tools(&mut on_disk);

@@ -40,6 +40,9 @@ pub struct RequestRecord {
     pub body_bytes: u64,
     /// Tokens of the body by the experiment's tokenizer; null when it is not text.
     pub body_tokens: Option<u64>,
+    /// Tokens of the prompt that the model is given for it, where a renderer of the provider's own knows it.
+    #[serde(default)]
+    pub prompt_tokens: Option<u64>,
     /// Content-Encoding; null = identity.
     pub encoding: Option<String>,
     /// Digest of the response body; null when none arrived.

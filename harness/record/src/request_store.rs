@@ -1,7 +1,7 @@
 //! The requests of one attempt on disk: `requests/index.jsonl`, one line per request, and the exact bytes beside it.
 //!
 //! Bodies of one attempt repeat each other (every turn sends the whole conversation again), so a body is kept as what
-//! it shares with the one stored before it, at its beginning and at its end, and the bytes between. The bytes come
+//! it shares with one stored shortly before it, at its beginning and at its end, and the bytes between. The bytes come
 //! back exactly, checked against the digest of the index line. Readers use [`RequestIndex`], never the file layout.
 
 use std::fs::{self, File};
@@ -12,6 +12,10 @@ use bench_core::Sha256Hex;
 use serde::{Deserialize, Serialize};
 
 use crate::request_record::RequestRecord;
+
+mod recent;
+
+use recent::{Recent, Shared};
 
 const INDEX: &str = "index.jsonl";
 const BODIES: &str = "bodies.bin";
@@ -74,7 +78,10 @@ pub struct ResponseBytes<'a> {
 /// Where the bytes of a request lie.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Stored {
-    /// Bytes shared with the beginning of the body stored before.
+    /// How many lines before stands the body that it shares bytes with.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    back: u64,
+    /// Bytes shared with its beginning.
     prefix: u64,
     /// Bytes shared with its end.
     suffix: u64,
@@ -86,6 +93,14 @@ struct Stored {
     response: Option<(u64, u64)>,
     /// Milliseconds and length reached, per piece.
     frames: Vec<(f64, u64)>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn is_one(back: &u64) -> bool {
+    *back == 1
 }
 
 #[derive(Serialize, Deserialize)]
@@ -102,7 +117,7 @@ pub struct RequestStore {
     index: File,
     bodies: AppendFile,
     responses: AppendFile,
-    last_body: Vec<u8>,
+    recent: Recent,
 }
 
 #[derive(Debug)]
@@ -137,7 +152,7 @@ impl RequestStore {
         let index = AppendFile::create(dir.join(INDEX))?.file;
         let bodies = AppendFile::create(dir.join(BODIES))?;
         let responses = AppendFile::create(dir.join(RESPONSES))?;
-        Ok(Self { dir, index, bodies, responses, last_body: Vec::new() })
+        Ok(Self { dir, index, bodies, responses, recent: Recent::default() })
     }
 
     /// Appends a request. When this returns, the kernel has the bytes and the line: a killed process loses nothing.
@@ -147,13 +162,10 @@ impl RequestStore {
         body: Vec<u8>,
         response: ResponseBytes<'_>,
     ) -> Result<(), RequestStoreError> {
-        let prefix = self.last_body.iter().zip(&body).take_while(|(a, b)| a == b).count();
-        let suffix = {
-            let (before, now) = (&self.last_body[prefix..], &body[prefix..]);
-            before.iter().rev().zip(now.iter().rev()).take_while(|(a, b)| a == b).count()
-        };
+        let Shared { back, prefix, suffix } = self.recent.base_of(&body);
         let middle = &body[prefix..body.len() - suffix];
         let stored = Stored {
+            back,
             prefix: prefix as u64,
             suffix: suffix as u64,
             at: self.bodies.append(middle)?,
@@ -165,7 +177,7 @@ impl RequestStore {
             frames: response.frames.to_vec(),
         };
         self.write_line(&IndexLine { record: record.clone(), stored })?;
-        self.last_body = body;
+        self.recent.push(body);
         Ok(())
     }
 
@@ -225,9 +237,8 @@ impl RequestIndex {
         let at = self.position(request)?;
         let path = self.dir.join(BODIES);
         let damaged = || RequestStoreError::Damaged { path: path.clone(), request };
-        let start = self.stored[..=at].iter().rposition(|s| s.prefix + s.suffix == 0).ok_or_else(damaged)?;
         let mut body: Vec<u8> = Vec::new();
-        for stored in &self.stored[start..=at] {
+        for stored in self.bases(at).ok_or_else(damaged)?.into_iter().rev() {
             let (prefix, suffix) = (stored.prefix as usize, stored.suffix as usize);
             if prefix + suffix > body.len() {
                 return Err(damaged());
@@ -238,6 +249,20 @@ impl RequestIndex {
             body = next;
         }
         if Sha256Hex::of(&body) == self.records[at].body_sha256 { Ok(body) } else { Err(damaged()) }
+    }
+
+    /// A line and those on which its body builds, up to one that builds on none.
+    fn bases(&self, mut at: usize) -> Option<Vec<&Stored>> {
+        let mut lines = Vec::new();
+        loop {
+            let stored = &self.stored[at];
+            lines.push(stored);
+            if stored.prefix.checked_add(stored.suffix)? == 0 {
+                return Some(lines);
+            }
+            let back = usize::try_from(stored.back).ok().filter(|back| *back > 0)?;
+            at = at.checked_sub(back)?;
+        }
     }
 
     /// The exact bytes of the response; `None` when none arrived.
@@ -326,6 +351,7 @@ mod tests {
             body_sha256: Sha256Hex::of(body),
             body_bytes: body.len() as u64,
             body_tokens: None,
+            prompt_tokens: None,
             encoding: None,
             response_sha256: response.map(Sha256Hex::of),
             response_type: None,
@@ -400,6 +426,33 @@ mod tests {
             (1..=50).map(|n| ([b"x".repeat(n * 1000), tail.clone()].concat(), None)).collect();
         store(dir.path(), &bodies);
         assert!(fs::metadata(dir.path().join("requests/bodies.bin")).unwrap().len() < 60_000);
+    }
+
+    /// 40 requests of 45 KB and more, with a title and a subagent's conversation between them: 1.9 MB of bodies.
+    #[test]
+    fn a_cell_of_forty_large_requests_stays_small_on_disk() {
+        let dir = tempfile::tempdir().unwrap();
+        let turn = |name: &str, n: usize| {
+            let said: String =
+                (0..n).map(|i| format!(",{{\"{name}\":\"result {i} of {}\"}}", "x".repeat(80))).collect();
+            format!("{{\"system\":\"{}\"{said},\"tools\":[{}]}}", name.repeat(4_000), "t".repeat(25_000))
+                .into_bytes()
+        };
+        let mut exchanges = Vec::new();
+        for n in 1..=20 {
+            exchanges.extend([(turn("agent", n), None), (turn("child", n), None)]);
+            exchanges.push((b"{\"title\":\"what is it about?\"}".to_vec(), None));
+        }
+        store(dir.path(), &exchanges);
+        let size: u64 = ["bodies.bin", "index.jsonl"]
+            .map(|name| fs::metadata(dir.path().join("requests").join(name)).unwrap().len())
+            .iter()
+            .sum();
+        assert!(size < 200_000, "{size} bytes");
+        let index = RequestIndex::read(dir.path()).unwrap();
+        for (number, (body, _)) in (1..).zip(&exchanges) {
+            assert_eq!(&index.body(number).unwrap(), body);
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use bench_record::{Journal, JournalError, Lock, Tail, read_journal};
+use bench_record::{Journal, JournalError, Lock, Metrics, Tail, read_journal, read_numbers};
 use serde_json::Value;
 
 fn v1() -> Vec<u8> {
@@ -85,4 +85,40 @@ fn damage_in_the_middle_and_newer_versions_are_refused_and_named() {
     let error = Journal::open(&path).unwrap_err();
     assert!(matches!(error, JournalError::Version { line: 1, found: 2, known: 1, .. }), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2, "nothing was cut off");
+}
+
+#[test]
+fn numbers_are_those_of_the_whole_records_and_end_where_they_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("journal.jsonl");
+    let whole = v1();
+    for cut in [whole.len(), whole.len() - 1, whole.len() - 40] {
+        fs::write(&path, &whole[..cut]).unwrap();
+        let ((records, tail), (numbers, end)) = (read_journal(&path).unwrap(), read_numbers(&path).unwrap());
+        assert_eq!((records.len(), tail), (numbers.len(), end), "cut at {cut}");
+        for (record, number) in records.iter().zip(&numbers) {
+            let of = |r: &bench_record::CellRecord| -> (Metrics, _, _, _) {
+                (r.metrics.clone(), r.passed(), r.transcript_sha256.clone(), r.loads.clone())
+            };
+            assert_eq!(of(record), of(number));
+            for metric in bench_core::Metric::ALL {
+                assert_eq!(record.metric(metric), number.metric(metric), "{metric}");
+            }
+            assert!(number.checks.is_empty() && number.isolation.requested.is_empty());
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_line_is_said_by_both_readers_alike() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("journal.jsonl");
+    let text = String::from_utf8(v1()).unwrap();
+    let newer = text.replacen("\"format_version\":1", "\"format_version\":99", 1);
+    for broken in [newer, format!("no record\n{text}"), format!("{text}\0\0\n")] {
+        fs::write(&path, &broken).unwrap();
+        let said = |error: JournalError| error.to_string();
+        let (one, other) = (read_journal(&path).map_err(said), read_numbers(&path).map_err(said));
+        assert_eq!(one.map(|(r, tail)| (r.len(), tail)), other.map(|(r, tail)| (r.len(), tail)));
+    }
 }

@@ -26,6 +26,7 @@ use crate::attempt::{AttemptError, Harness, Ticket};
 use crate::evidence::{Findings, record_of};
 use crate::patch::workspace_patch;
 use crate::prepare::{ReadyArm, RunPlan};
+use crate::tampering::Before;
 
 /// Makes one attempt at a cell and returns its record.
 pub async fn attempt(
@@ -64,11 +65,15 @@ pub(crate) struct Stage<'a> {
 impl Stage<'_> {
     pub(crate) async fn play(&self, stop: &StopWish) -> Result<CellRecord, AttemptError> {
         let mut findings = Findings::begin(self.harness);
+        let before = Before::of(vec![self.task.dir.clone(), self.harness.slots.decoy()]);
         fs::create_dir_all(&self.dir).map_err(AttemptError::at(&self.dir))?;
         match self.set_up() {
             Err(ending) => findings.ending = Some(*ending),
             Ok((mut slot, workspace)) => {
                 self.run_agent(&workspace, stop, &mut findings).await?;
+                if let Some(exit) = &mut findings.exit {
+                    before.compare(&mut exit.isolation);
+                }
                 if self.only.is_none() && findings.calls_for_verdict() {
                     self.judge(&mut slot, workspace, &mut findings).await?;
                 }
@@ -255,7 +260,7 @@ impl Stage<'_> {
                 writable: workspace.writable(),
                 connect_port: Some(port),
                 must_not_read: self.hidden_paths(),
-                housekeeping: Vec::new(),
+                housekeeping: invocation.housekeeping,
                 attempts: self.attempts(),
             },
             wall_ms: limits.wall_ms,
@@ -301,6 +306,14 @@ impl Stage<'_> {
         let patch =
             workspace_patch(&self.task.workspace_dir(), &outputs).map_err(AttemptError::at(&outputs))?;
         keep(&self.dir.join("workspace.patch"), patch.as_bytes())?;
+        let kept = &self.task.agent_configuration;
+        match bench_isolation::set_aside(&outputs, &self.task.workspace_dir(), kept) {
+            Ok(taken) => findings.left_out.extend(taken),
+            Err(error) => {
+                findings.ending = Some(fault(format!("preparing the verifier's copy: {error}")));
+                return Ok(());
+            }
+        }
         let verified = self.verdict(slot, &outputs).await;
         fs::remove_dir_all(&outputs).map_err(AttemptError::at(&outputs))?;
         match verified {
@@ -432,6 +445,15 @@ fn ending_kind(exit: &CellExit, recording: &Recording, limits: &bench_core::Limi
             return Ending {
                 limit: limit("output-bytes", limits.output_bytes, "bytes"),
                 ..Ending::of(EndingKind::OutputCap)
+            };
+        }
+        Some(Stop::DiskCap) => {
+            return Ending {
+                limit: limit("disk-bytes", bench_isolation::disk::DISK_CAP_BYTES, "bytes"),
+                ..Ending::because(
+                    EndingKind::OutputCap,
+                    "workspace, HOME and TMPDIR held more than their cap of bytes or entries",
+                )
             };
         }
         Some(Stop::Asked) => return Ending::because(EndingKind::Interrupted, "killed on request"),

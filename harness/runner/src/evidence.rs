@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use bench_core::ledger::{TokenBasis, Usage};
+use bench_core::ledger::{FirstRequest, TokenBasis, Usage};
 use bench_core::{Ending, EndingKind, Metric, Sha256Hex, UpstreamEvidence};
 use bench_isolation::{CellExit, LeftOut, evidence_of_no_cell};
 use bench_proxy::Recording;
@@ -113,7 +113,7 @@ fn take_recording(record: &mut CellRecord, recording: Recording) {
     let wall_ms = record.metrics.wall_ms;
     let outside_accesses = record.metrics.outside_accesses;
     record.metrics = Metrics {
-        first_request_tokens: recording.first_request.as_ref().map(|first| first.body_tokens),
+        first_request_tokens: recording.first_request.as_ref().map(FirstRequest::input_tokens),
         input_tokens: totals.input_tokens,
         cached_input_tokens: totals.cached_input_tokens,
         output_tokens: totals.output_tokens,
@@ -176,7 +176,8 @@ fn add_index(record: &mut CellRecord, index: &RequestIndex) {
     let mut said = Usage::default();
     for request in records {
         let usage = request.usage.clone().unwrap_or_default();
-        input += usage.input_tokens.or(request.body_tokens).unwrap_or(0);
+        let counted = request.prompt_tokens.or(request.body_tokens);
+        input += usage.input_tokens.or(counted).unwrap_or(0);
         output += usage.output_tokens.or(request.response_tokens).unwrap_or(0);
         said.input_tokens = add(said.input_tokens, usage.input_tokens);
         said.output_tokens = add(said.output_tokens, usage.output_tokens);

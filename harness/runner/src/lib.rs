@@ -16,6 +16,7 @@ mod progress;
 mod resume;
 mod suite_check;
 mod surface_probe;
+mod tampering;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};

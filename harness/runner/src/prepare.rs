@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bench_arms::{ArmError, Catalog, ResolvedArm};
 use bench_core::ledger::TokenizerIdentity;
 use bench_core::{
-    Arm, ArmId, Experiment, IsolationLevel, Metric, Plan, Schedule, Sha256Hex, Task, TaskId, TaskSelection,
-    Upstream,
+    Arm, ArmId, Experiment, IsolationLevel, Metric, Plan, Schedule, Sha256Hex, Shard, Task, TaskId,
+    TaskSelection, Upstream,
 };
 use bench_record::{
     AgentLock, ArmLock, FORMAT_VERSION, HarnessIdentity, IsolationLock, Lock, OracleLock, SuiteLock,
@@ -226,6 +226,7 @@ fn lock_of(
         oracle,
         harness: site.harness.clone(),
         kernel: site.kernel.clone(),
+        shard: None,
         rules_sha256: Sha256Hex::of(""),
     }
     .seal()
@@ -292,5 +293,13 @@ impl RunPlan {
         self.lock = self.at_level(level);
         self.lock_sha256 = self.lock.sha256();
         self.site.level = level;
+    }
+}
+
+impl RunPlan {
+    /// Only the blocks of this shard are done here. The lock stays that of the whole run, and says which part lies here.
+    pub fn take_shard(&mut self, shard: Shard) {
+        self.schedule = self.schedule.shard(shard);
+        self.lock.shard = Some(shard);
     }
 }

@@ -1,7 +1,12 @@
 //! Tokenizers: counts of text, and who counted.
 //!
 //! Text is counted as ordinary text: the name of a special token inside a tool's description is text for the model's
-//! reader too. What a provider's own template would add around messages is another basis (`rendered`) and not here.
+//! reader too. What a provider's own template adds around messages is another basis: [`Counter::prompt`] renders it where a
+//! renderer of the provider's own is known (DeepSeek's).
+
+mod rendered;
+
+pub use rendered::Unrendered;
 
 use std::sync::OnceLock;
 

@@ -12,6 +12,7 @@ pub mod coding;
 mod fields;
 mod framing;
 mod gemini;
+mod json;
 mod messages;
 pub mod reply;
 pub mod request;

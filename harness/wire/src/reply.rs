@@ -4,15 +4,23 @@ use serde_json::Value;
 
 use crate::api::Api;
 use crate::framing::Framing;
+use crate::json;
 use crate::turn::{Turn, TurnError, WireUsage};
 use crate::{chat, gemini, messages, responses};
 
 /// The most calls kept of one turn.
 pub(crate) const CALLS_CAP: usize = 4096;
 
+/// The most bytes of one response that are read.
+pub const RESPONSE_CAP: usize = 64 << 20;
+
 /// Reads one response of any API incrementally: feed it bytes cut anywhere, then [`ReplyReader::finish`].
 #[derive(Debug)]
-pub struct ReplyReader(Kind);
+pub struct ReplyReader {
+    kind: Kind,
+    /// Bytes that came.
+    fed: usize,
+}
 
 #[derive(Debug)]
 enum Kind {
@@ -68,18 +76,23 @@ impl ReplyReader {
     /// A reader for a response of this API with this Content-Type; without a telling one the first byte decides.
     pub fn new(api: Api, content_type: Option<&str>) -> Self {
         let gather = match api {
-            Api::Chat => return Self(Kind::Chat(Box::new(chat::TurnReader::new(content_type)))),
+            Api::Chat => {
+                return Self { kind: Kind::Chat(Box::new(chat::TurnReader::new(content_type))), fed: 0 };
+            }
             Api::Responses => Gather::Responses(responses::Items::default()),
             Api::Messages => Gather::Messages(messages::Blocks::default()),
             Api::Gemini => Gather::Gemini,
         };
         let (framing, gathered) = (Framing::new(content_type), Gathered::default());
-        Self(Kind::Other(Box::new(Other { framing, gathered, gather })))
+        Self { kind: Kind::Other(Box::new(Other { framing, gathered, gather })), fed: 0 }
     }
 
-    /// Takes the next bytes of the body.
+    /// Takes the next bytes of the body. What comes after [`RESPONSE_CAP`] bytes is not read, and the turn is not whole.
     pub fn feed(&mut self, bytes: &[u8]) {
-        match &mut self.0 {
+        let room = RESPONSE_CAP.saturating_sub(self.fed);
+        self.fed = self.fed.saturating_add(bytes.len());
+        let bytes = &bytes[..bytes.len().min(room)];
+        match &mut self.kind {
             Kind::Chat(reader) => reader.feed(bytes),
             Kind::Other(other) => other.feed(bytes),
         }
@@ -87,9 +100,16 @@ impl ReplyReader {
 
     /// The whole turn, or what is wrong with it.
     pub fn finish(self) -> Result<Turn, TurnError> {
-        match self.0 {
+        let read = match self.kind {
             Kind::Chat(reader) => reader.finish(),
             Kind::Other(other) => other.finish(),
+        };
+        match read {
+            Ok(turn) if self.fed > RESPONSE_CAP => {
+                let why = format!("it is larger than {RESPONSE_CAP} bytes");
+                Err(TurnError::Incomplete { turn: Box::new(turn), why })
+            }
+            read => read,
         }
     }
 }
@@ -106,9 +126,9 @@ impl Other {
         if data == b"[DONE]" || data.is_empty() {
             return;
         }
-        match serde_json::from_slice::<Value>(data) {
+        match json::value(data) {
             Ok(value) => self.value(&value),
-            Err(error) => self.gathered.trouble = Some(format!("not JSON: {error}")),
+            Err(unread) => self.gathered.trouble = Some(unread.to_string()),
         }
     }
 

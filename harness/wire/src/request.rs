@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::api::Api;
+use crate::json::{self, Unread};
 use crate::turn::Call;
 use crate::{chat, fields, gemini, messages, responses};
 
@@ -204,11 +205,13 @@ impl ModelRequest {
     }
 }
 
-fn object(body: &[u8]) -> Result<Map<String, Value>, RequestError> {
-    let Value::Object(object) = serde_json::from_slice(body)? else {
-        return Err(RequestError::Shape("it is no JSON object"));
-    };
-    Ok(object)
+pub(crate) fn object(body: &[u8]) -> Result<Map<String, Value>, RequestError> {
+    match json::value(body) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(RequestError::Shape("it is no JSON object")),
+        Err(Unread::NotJson(error)) => Err(RequestError::Json(error)),
+        Err(Unread::TooMany) => Err(RequestError::Shape("it holds more values than any agent sends")),
+    }
 }
 
 impl RequestTool {

@@ -155,3 +155,14 @@ fn in_namespaces_tmp_is_the_cell_s_own() {
     assert_eq!(class(Act::Look, "/verifier"), Class::OutsideAccess);
     assert_eq!(class(Act::Look, "/package.json"), Class::AncestorProbe);
 }
+
+#[test]
+fn making_again_the_directories_above_one_s_own_is_no_wandering() {
+    let made = |path: &str, found| {
+        class(&Attempt { operation: "mkdir".into(), found: Some(found), ..of(Act::Write, path) })
+    };
+    assert_eq!(made("/state/cells", true), Class::AncestorProbe);
+    assert_eq!(made("/", true), Class::AncestorProbe);
+    assert_eq!(made("/state/cells/b", true), Class::OutsideAccess);
+    assert_eq!(made("/home", false), Class::OutsideAccess);
+}

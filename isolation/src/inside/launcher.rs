@@ -15,7 +15,8 @@ use super::{supervisor, tree, trial};
 use crate::kernel::{self, Fork};
 use crate::layout::SystemView;
 use crate::message::{Hello, Order, Refusal, Report};
-use crate::seccomp::{Filter, FilterOptions, NoFilter, NotifySet, Refusals};
+use crate::seccomp::{Filter, FilterOptions, Ipc, NoFilter, NotifySet, Refusals};
+use crate::seen;
 use crate::spec::Attempts;
 use crate::walls::SystemGrants;
 
@@ -35,17 +36,20 @@ pub(crate) struct Surroundings {
     pub(crate) outsiders: Outsiders,
 }
 
-/// The filter of each detector, assembled once.
+/// The filter of each detector, assembled once: for cells with an ipc namespace of their own, and for the others.
 pub(crate) struct Filters {
-    open: Result<Filter, NoFilter>,
-    narrow: Result<Filter, NoFilter>,
-    silent: Result<Filter, NoFilter>,
+    open: [Result<Filter, NoFilter>; 2],
+    narrow: [Result<Filter, NoFilter>; 2],
+    silent: [Result<Filter, NoFilter>; 2],
 }
 
 impl Filters {
     fn build() -> Self {
-        let built =
-            |notify, refusals| Filter::build(&FilterOptions { notify, refusals, ..FilterOptions::default() });
+        let built = |notify, refusals| {
+            [Ipc::Own, Ipc::Shared].map(|ipc| {
+                Filter::build(&FilterOptions { notify, refusals, ipc, ..FilterOptions::default() })
+            })
+        };
         Self {
             open: built(NotifySet::Open, Refusals::Recorded),
             narrow: built(NotifySet::Narrow, Refusals::Recorded),
@@ -55,11 +59,12 @@ impl Filters {
 
     /// The one for an order: beside the kernel's records a narrow one is enough, and where nobody listens it only refuses.
     pub(crate) fn of(&self, order: &Order) -> Result<&Filter, &NoFilter> {
-        match order.policy.attempts {
-            Attempts::Unheard => self.silent.as_ref(),
-            Attempts::Recorded if order.canary.is_some() => self.narrow.as_ref(),
-            Attempts::Recorded => self.open.as_ref(),
-        }
+        let pair = match order.policy.attempts {
+            Attempts::Unheard => &self.silent,
+            Attempts::Recorded if order.canary.is_some() => &self.narrow,
+            Attempts::Recorded => &self.open,
+        };
+        pair[usize::from(!seen::has_namespaces(order.level))].as_ref()
     }
 }
 

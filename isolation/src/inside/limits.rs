@@ -33,5 +33,6 @@ pub(crate) fn set(own_user: bool) -> Result<(), Refusal> {
 
 /// What they say.
 pub(crate) fn phrases(own_user: bool) -> impl Iterator<Item = String> {
-    all(own_user).map(|(_, _, phrase)| (*phrase).to_owned())
+    let of_the_harness = crate::disk::PHRASE.to_owned();
+    all(own_user).map(|(_, _, phrase)| (*phrase).to_owned()).chain(std::iter::once(of_the_harness))
 }

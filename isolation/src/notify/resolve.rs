@@ -21,6 +21,12 @@ pub(super) struct Place {
     pub(super) found: bool,
 }
 
+/// Pipes, sockets and files in memory alone have a description where a path would stand: they are the caller's own.
+fn names_a_file(link: &Path) -> bool {
+    use std::os::unix::ffi::OsStrExt;
+    link.is_absolute() && !link.as_os_str().as_bytes().starts_with(b"/memfd:")
+}
+
 /// The directories of a waiting process.
 pub(super) struct View {
     pid: u32,
@@ -41,7 +47,7 @@ impl View {
             libc::AT_FDCWD => format!("/proc/{}/cwd", self.pid),
             fd => format!("/proc/{}/fd/{fd}", self.pid),
         };
-        std::fs::read_link(link).ok()
+        std::fs::read_link(link).ok().filter(|path| names_a_file(path))
     }
 
     /// Where `path` leads from the directory that `fd` names.
@@ -128,7 +134,7 @@ impl View {
             ["cwd"] | ["exe"] | ["fd", _] => {
                 let link = format!("/proc/{}/{}", self.pid, names.join("/"));
                 // Pipes and sockets name no path.
-                Some(std::fs::read_link(link).ok().filter(|path| path.is_absolute()))
+                Some(std::fs::read_link(link).ok().filter(|path| names_a_file(path)))
             }
             _ => None,
         }

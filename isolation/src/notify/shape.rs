@@ -94,7 +94,7 @@ fn opened(flags: u64) -> Option<(Act, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seccomp::{CallData, Debugger, Filter, FilterOptions, NotifySet, Outcome, Refusals};
+    use crate::seccomp::{CallData, Debugger, Filter, FilterOptions, Ipc, NotifySet, Outcome, Refusals};
 
     #[test]
     fn every_trapped_call_has_a_shape() {
@@ -102,6 +102,7 @@ mod tests {
             notify: NotifySet::Stat,
             debugger: Debugger::Refused,
             refusals: Refusals::Silent,
+            ipc: Ipc::Shared,
         };
         let filter = Filter::build(&options).unwrap();
         for number in 0..600 {

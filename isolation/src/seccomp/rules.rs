@@ -4,7 +4,7 @@
 //! in advance, and files, signals and TCP are Landlock's. Each line says what it closes.
 
 use super::assemble::{Clause, Outcome, Program, Rule, Test};
-use super::{Debugger, FilterOptions, NoFilter, NotifySet, Refusals, calls};
+use super::{Debugger, FilterOptions, Ipc, NoFilter, NotifySet, Refusals, calls};
 
 const EPERM: Outcome = Outcome::Errno(libc::EPERM as u16);
 const ENOSYS: Outcome = Outcome::Errno(libc::ENOSYS as u16);
@@ -70,6 +70,9 @@ const REFUSED: &[&str] = &[
     "ioperm",
 ];
 
+/// What outlives a cell without an ipc namespace, and is found by the next one.
+const KEPT_BY_THE_MACHINE: &[&str] = &["shmget", "semget", "msgget", "mq_open"];
+
 /// A domain nested in the cell's would own the records of what it is refused, and may switch them off.
 const NESTING: &[&str] = &["landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"];
 
@@ -124,6 +127,10 @@ fn refusals(options: &FilterOptions) -> Vec<Rule> {
     match options.debugger {
         Debugger::Refused => rules.extend(always(TRACING, EPERM)),
         Debugger::Allowed => {}
+    }
+    match options.ipc {
+        Ipc::Own => {}
+        Ipc::Shared => rules.extend(always(KEPT_BY_THE_MACHINE, EPERM)),
     }
     // glibc falls back to clone, whose flags stand in a register.
     rules.extend(rule("clone3", Vec::new(), ENOSYS));
@@ -230,6 +237,9 @@ pub(super) fn phrases(options: &FilterOptions) -> Vec<String> {
         "no typing into a terminal, no process hidden from the supervisor".to_owned(),
         "other calling conventions: x32 refused, 32-bit killed".to_owned(),
     ];
+    if options.ipc == Ipc::Shared {
+        phrases.push("no System V objects, no message queues: they would be the machine's".to_owned());
+    }
     phrases.push(match options.debugger {
         Debugger::Refused => "no tracing of processes".to_owned(),
         Debugger::Allowed => "tracing within the cell: declared by the task".to_owned(),

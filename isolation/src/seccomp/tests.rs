@@ -4,7 +4,7 @@ use super::*;
 const I386: u32 = 0x4000_0003;
 
 fn filter(notify: NotifySet, debugger: Debugger) -> Filter {
-    Filter::build(&FilterOptions { notify, debugger, refusals: Refusals::Silent }).unwrap()
+    Filter::build(&FilterOptions { notify, debugger, ..FilterOptions::default() }).unwrap()
 }
 
 fn ask(filter: &Filter, name: &str, arguments: &[u64]) -> Outcome {

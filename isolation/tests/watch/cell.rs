@@ -96,7 +96,12 @@ impl Stage {
 }
 
 fn filter(set: NotifySet) -> Filter {
-    let options = FilterOptions { notify: set, debugger: Debugger::Refused, refusals: Refusals::Recorded };
+    let options = FilterOptions {
+        notify: set,
+        debugger: Debugger::Refused,
+        refusals: Refusals::Recorded,
+        ..FilterOptions::default()
+    };
     Filter::build(&options).unwrap()
 }
 

@@ -37,6 +37,9 @@ pub struct ContrastSummary {
     pub order: Option<OrderSummary>,
     /// Discordant pairs.
     pub flips: Vec<Flip>,
+    /// Task by task, in the order of the lock.
+    #[serde(default)]
+    pub tasks: Vec<TaskSummary>,
     /// Acceptance of an A/A comparison (`factor = "none"`); null for others.
     pub a_a: Option<AaSummary>,
 }
@@ -70,6 +73,34 @@ pub struct PairCounts {
     /// Pairs left out because they repeat an earlier one of their task word for word.
     #[serde(default)]
     pub duplicates: u64,
+}
+
+/// One task of a contrast.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskSummary {
+    /// The task.
+    pub task: String,
+    /// Its cluster.
+    pub cluster: String,
+    /// Pairs in which both passed.
+    pub both: u64,
+    /// Only the control passed.
+    pub control_only: u64,
+    /// Only the candidate passed.
+    pub candidate_only: u64,
+    /// Neither passed.
+    pub neither: u64,
+    /// Ratios of the gated costs; a metric that no pair knows is left out.
+    pub ratios: BTreeMap<Metric, TaskRatio>,
+}
+
+/// A cost ratio of one task.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TaskRatio {
+    /// Geometric mean of the pairs' ratios; null where a cost is zero.
+    pub gmr: Option<f64>,
+    /// Ratio of means; null when the control's is zero.
+    pub ratio_of_means: Option<f64>,
 }
 
 /// McNemar on the pooled pairs: of the sharp null "in no task do the arms differ", not of the average effect.
@@ -121,6 +152,9 @@ pub struct OrderSummary {
     pub period_effect_ratio: f64,
     /// Its two-sided p; null without spread.
     pub period_p: Option<f64>,
+    /// Two-sided p of the carry-over contrast: a diagnostic, on which nothing is ever switched; null without spread.
+    #[serde(default)]
+    pub carry_over_p: Option<f64>,
 }
 
 /// A discordant pair.

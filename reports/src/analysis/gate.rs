@@ -28,6 +28,10 @@ pub struct GateOutcome {
     /// The outcomes of which one must be better, with Holm's adjustment; empty for other rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outcomes: Vec<OutcomeTest>,
+    /// Exact sign-flip over clusters against the limit, one-sided p of "not below it": shown beside the t interval from 5 to
+    /// 20 clusters, never deciding; null elsewhere and where a cost is zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sign_flip_p: Option<f64>,
     /// To which tasks it generalises.
     pub scope: GateScope,
     /// How it ended.

@@ -75,10 +75,33 @@ pub fn sequential_bounds(shape: Shape, looks: u32, constant: f64) -> Vec<f64> {
         .collect()
 }
 
+/// The one-sided levels of the looks whose chance to cross at any of them under the null is `alpha`: the constant of the
+/// shape is found by bisection on [`crossing_probability`] of the two-sided bounds at 2 alpha. One look: `alpha`. `None`
+/// without looks or with a level outside 0..1/2.
+pub fn look_levels(shape: Shape, looks: u32, alpha: f64) -> Option<Vec<f64>> {
+    if looks == 0 || !(alpha > 0.0 && alpha < 0.5) {
+        return None;
+    }
+    if looks == 1 {
+        return Some(vec![alpha]);
+    }
+    // Coarser than the published check below: its error of 1e-7 is far below the third digit of a level.
+    let crosses = |constant: f64| crossing(&sequential_bounds(shape, looks, constant), 201);
+    let (mut low, mut high) = (0.0, 40.0);
+    for _ in 0..48 {
+        let middle = 0.5 * (low + high);
+        if crosses(middle) > 2.0 * alpha { low = middle } else { high = middle }
+    }
+    Some(sequential_bounds(shape, looks, high).into_iter().map(normal_sf).collect())
+}
+
 /// Chance of crossing two-sided z bounds at any of their looks under the null: recursive integration of the density of
 /// the running sum over the continuation region (Armitage, McPherson & Rowe 1969), equal information steps.
 pub fn crossing_probability(z_bounds: &[f64]) -> f64 {
-    const POINTS: usize = 801;
+    crossing(z_bounds, 801)
+}
+
+fn crossing(z_bounds: &[f64], points: usize) -> f64 {
     let mut stayed: Vec<(f64, f64)> = vec![(0.0, 1.0)];
     let mut crossed = 0.0;
     for (look, z) in (1u32..).zip(z_bounds) {
@@ -88,13 +111,13 @@ pub fn crossing_probability(z_bounds: &[f64]) -> f64 {
             .iter()
             .map(|(at, mass)| mass * (normal_sf(bound - at) + normal_cdf(-bound - at)))
             .sum::<f64>();
-        let h = 2.0 * bound / (POINTS - 1) as f64;
-        stayed = (0..POINTS)
+        let h = 2.0 * bound / (points - 1) as f64;
+        stayed = (0..points)
             .map(|i| {
                 let x = -bound + h * i as f64;
                 let simpson = match i {
                     0 => 1.0,
-                    i if i == POINTS - 1 => 1.0,
+                    i if i == points - 1 => 1.0,
                     i if i % 2 == 1 => 4.0,
                     _ => 2.0,
                 };
@@ -105,4 +128,34 @@ pub fn crossing_probability(z_bounds: &[f64]) -> f64 {
             .collect();
     }
     crossed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distribution::normal_quantile;
+
+    #[test]
+    fn levels_of_looks_are_those_of_the_published_constants() {
+        // Jennison & Turnbull 2000, tables 2.1 and 2.3, two-sided .05 and .10: constants of the last look.
+        for (shape, looks, alpha, constant) in [
+            (Shape::Pocock, 2, 0.025, 2.178),
+            (Shape::Pocock, 5, 0.025, 2.413),
+            (Shape::ObrienFleming, 2, 0.025, 1.977),
+            (Shape::ObrienFleming, 5, 0.025, 2.040),
+            (Shape::Pocock, 3, 0.05, 1.992),
+            (Shape::ObrienFleming, 3, 0.05, 1.710),
+        ] {
+            let levels = look_levels(shape, looks, alpha).unwrap();
+            let last = -normal_quantile(*levels.last().unwrap());
+            assert!((last - constant).abs() < 1e-3, "{shape:?} {looks}: {last}, not {constant}");
+        }
+    }
+
+    #[test]
+    fn one_look_spends_everything_and_nonsense_is_undefined() {
+        assert_eq!(look_levels(Shape::Pocock, 1, 0.05), Some(vec![0.05]));
+        assert_eq!(look_levels(Shape::Pocock, 0, 0.05), None);
+        assert_eq!(look_levels(Shape::Pocock, 3, f64::NAN), None);
+    }
 }

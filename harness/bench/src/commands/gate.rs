@@ -18,7 +18,15 @@ use crate::say;
 pub(crate) fn gate(options: &GateOptions) -> Result<Exit, Failure> {
     let dir = report::run_dir(options.run.as_deref())?;
     let Some(against) = &options.against else {
-        return report::show_run(&dir, Shown::Table, options.inconclusive_as);
+        let shown = match (options.quiet, options.json) {
+            (true, _) => {
+                let exit = Exit::of_analysis(report::analyse(&dir)?.overall.exit_code);
+                return Ok(softened(exit, options.inconclusive_as));
+            }
+            (false, true) => Shown::Json,
+            (false, false) => Shown::Table,
+        };
+        return report::show_run(&dir, shown, options.inconclusive_as);
     };
     let exit = match against.is_dir() {
         true if options.add => fail(Exit::Usage, "--add needs a baseline file, not a run directory"),

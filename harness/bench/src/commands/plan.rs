@@ -1,9 +1,15 @@
-//! `bench plan`: the order, and what the design can and cannot show.
+//! `bench plan`: the order, what the design can and cannot show, and what it is expected to spend.
+
+mod expected;
+
+use std::path::Path;
 
 use serde_json::json;
 
 use bench_reports::{preflight, preflight_lines};
 
+use crate::commands::report::lock_and_journal;
+use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
 use crate::options::PlanOptions;
 use crate::say;
@@ -11,10 +17,14 @@ use crate::source::{ExperimentText, Source};
 
 /// Prints the plan. Runs nothing.
 pub(crate) fn plan(options: &PlanOptions) -> Result<Exit, Failure> {
-    let source = Source::open(ExperimentText::read(options.file.as_deref())?, &options.places)?;
+    let text = ExperimentText::read(options.file.as_deref())?.changed(&options.changes, &options.arm)?;
+    let source = Source::open(text, &options.places)?;
     let plan = &source.plan;
+    let estimate = Estimate::of(plan, &plan.schedule, Path::new("runs"));
     let preflight =
         preflight(plan.tasks.len(), plan.experiment.repeats, &plan.experiment.gates, &plan.experiment.rules);
+    let like = options.like.as_deref().map(lock_and_journal).transpose()?;
+    let expected = expected::Expected::of(plan, like.as_ref().map(|(_, records)| records.as_slice()));
     if options.json {
         let blocks: Vec<_> =
             plan.schedule.blocks.iter().map(|b| json!({"block": b.id(), "order": b.order})).collect();
@@ -25,18 +35,22 @@ pub(crate) fn plan(options: &PlanOptions) -> Result<Exit, Failure> {
             "cells": plan.schedule.len(),
             "blocks": blocks,
             "skipped": plan.skipped,
+            "cost": estimate.json(),
             "preflight": preflight,
+            "expected": expected,
         });
         say::line(&serde_json::to_string_pretty(&value).expect("a plan is a JSON value"));
         return Ok(Exit::Good);
     }
     let mut text = String::new();
     describe(&source, &mut text);
-    for line in preflight_lines(&preflight) {
+    let like = options.like.as_ref().map(|run| say::harmless(&run.display().to_string()));
+    let shown = expected.lines(&plan.experiment, like.as_deref());
+    for line in estimate.lines().into_iter().chain(preflight_lines(&preflight)).chain(shown) {
         text.push_str(&line);
         text.push('\n');
     }
-    say::raw(text.as_bytes());
+    say::text(&text);
     Ok(Exit::Good)
 }
 

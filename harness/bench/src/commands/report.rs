@@ -7,7 +7,7 @@ mod traces;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use bench_record::{CellRecord, Lock, RunDir, read_journal};
+use bench_record::{CellRecord, Lock, RunDir, read_journal, read_numbers};
 use bench_reports::{Analysis, Style};
 use serde_json::Value;
 
@@ -19,6 +19,9 @@ use crate::say;
 /// Where the published table stands in a page.
 const OPENING: &str = "<!-- bench:table -->";
 const CLOSING: &str = "<!-- /bench:table -->";
+
+/// Bytes of journal up to which every record is held whole.
+const WHOLE_RECORDS_UP_TO: u64 = 128 << 20;
 
 /// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +44,7 @@ struct Found {
 
 impl Found {
     fn of(dir: &Path) -> Result<Self, Failure> {
-        let (lock, records) = lock_and_journal(dir)?;
+        let (lock, records) = lock_and_records(dir)?;
         let analysis = bench_reports::analyse(&lock, &records).or_exit(Exit::Ours)?;
         Ok(Self { dir: dir.to_owned(), lock, records, analysis })
     }
@@ -160,25 +163,54 @@ pub(crate) fn analyse(dir: &Path) -> Result<Analysis, Failure> {
     bench_reports::analyse(&lock, &records).or_exit(Exit::Ours)
 }
 
-/// Lock and journal of a run.
+/// Lock and journal of a run, as far as numbers are made of it.
 pub(crate) fn lock_and_journal(dir: &Path) -> Result<(Value, Vec<CellRecord>), Failure> {
     let run = RunDir::open(dir).or_exit(Exit::Usage)?;
-    let lock = Lock::read(&run.lock()).or_exit(Exit::Usage)?;
+    let lock = lock_of(&run)?;
     let records = match run.journal().exists() {
-        true => read_journal(&run.journal()).or_exit(Exit::Environment)?.0,
+        true => read_numbers(&run.journal()).or_exit(Exit::Environment)?.0,
         false => Vec::new(),
     };
     Ok((lock, records))
 }
 
-/// Runs beside this one, itself included, that were made by the same rules. Asking again until it passes is optional
+/// The lock of a run. Rules that were edited after they had been sealed are rules that were chosen after the data.
+fn lock_of(run: &RunDir) -> Result<Value, Failure> {
+    let mut lock = Lock::read(&run.lock()).or_exit(Exit::Usage)?;
+    if lock.get("exploratory").is_none_or(Value::is_null) && !Lock::is_sealed(&lock) {
+        lock["exploratory"] = "lock.json no longer says what its pre-registration hash was taken of".into();
+    }
+    Ok(lock)
+}
+
+/// Lock and whole records of a run, for the reports that show single cells; of a journal that is too large for that, the
+/// numbers alone.
+fn lock_and_records(dir: &Path) -> Result<(Value, Vec<CellRecord>), Failure> {
+    let run = RunDir::open(dir).or_exit(Exit::Usage)?;
+    let size = std::fs::metadata(run.journal()).map_or(0, |file| file.len());
+    if size == 0 || size > WHOLE_RECORDS_UP_TO {
+        if size > 0 {
+            say::complain(&format!(
+                "the journal has {} MB: report.html is made of its numbers, without the course of contexts and single events",
+                size >> 20
+            ));
+        }
+        return lock_and_journal(dir);
+    }
+    let lock = lock_of(&run)?;
+    let (records, _) = read_journal(&run.journal()).or_exit(Exit::Environment)?;
+    Ok((lock, records))
+}
+
+/// Runs beside this one, itself included, that were made by the same rules; shards are parts of one. Asking again until it passes is optional
 /// stopping, so the count is shown wherever the verdict is; it is no part of analysis.json, which a journal alone decides.
 pub(crate) fn attempts_with_this_hash(dir: &Path, analysis: &Analysis) -> u32 {
     let parent = dir.canonicalize().ok().and_then(|dir| dir.parent().map(Path::to_owned));
     let siblings = parent.and_then(|parent| std::fs::read_dir(parent).ok()).into_iter().flatten();
     let locks = siblings.filter_map(|entry| Lock::read(&entry.ok()?.path().join("lock.json")).ok());
+    let whole = locks.filter(|lock| lock.get("shard").is_none());
     let same =
-        locks.filter(|lock| lock.get("rules_sha256").and_then(Value::as_str) == Some(&analysis.lock_sha256));
+        whole.filter(|lock| lock.get("rules_sha256").and_then(Value::as_str) == Some(&analysis.lock_sha256));
     u32::try_from(same.count()).unwrap_or(u32::MAX)
 }
 

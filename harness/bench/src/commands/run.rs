@@ -1,14 +1,16 @@
 //! `bench run`: the main job in a few steps.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
-use bench_core::{Clock as _, RunEvent, SystemClock};
+use bench_core::{Block, Clock as _, RunEvent, Schedule, SystemClock};
 use bench_proxy::{RunBudget, Spent};
 use bench_record::{CellRecord, HeldLock, Journal, Lock, RunDir};
-use bench_runner::{Events, Harness, Progress, Run, RunEnd, RunPlan, StopWish, Ticket, salvage};
+use bench_runner::{Events, Harness, Progress, RepeatRule, Run, RunEnd, RunPlan, StopWish, Ticket, salvage};
 
 use crate::commands::report;
+use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure, OrExit, fail};
 use crate::means::{Means, require_isolation, runtime};
 use crate::options::RunOptions;
@@ -19,16 +21,21 @@ use crate::source::{ExperimentText, Source};
 
 /// Plan, run what the journal does not hold yet, report, exit by verdict.
 pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
-    let mut source = Source::open(ExperimentText::read(options.file.as_deref())?, &options.places)?;
+    let text = ExperimentText::read(options.file.as_deref())?.changed(&options.changes, &options.arm)?;
+    let mut source = Source::open(text, &options.places)?;
     require_isolation(&source.plan)?;
+    if let Some(shard) = options.shard {
+        source.plan.take_shard(shard);
+    }
     let place = place::choose(&mut source, options)?;
     if let Place::Finished(dir) = &place {
         say::complain(&format!(
             "{}: every cell is settled, nothing to do (--new starts another run)",
             dir.display()
         ));
-        return report::show_run(dir, report::Shown::Table, options.inconclusive_as);
+        return verdict(dir, options);
     }
+    Estimate::of(&source.plan, &open_cells(&source, place.path()), Path::new("runs")).agree(options.yes)?;
     let means = Means::ready(&source, &place::absolute(place.path()))?;
     let run_dir = RunDir::create(place.path()).or_exit(Exit::Usage)?;
     let _held = HeldLock::take(run_dir.root()).or_exit(Exit::Environment)?;
@@ -41,7 +48,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
     })?;
     drop(display);
     note_tools(&run_dir)?;
-    let exit = report::show_run(run_dir.root(), report::Shown::Table, options.inconclusive_as)?;
+    let exit = verdict(run_dir.root(), options)?;
     match end {
         RunEnd::Complete => Ok(exit),
         RunEnd::Stopped => Ok(Exit::Interrupted),
@@ -59,6 +66,33 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
             ),
         ),
     }
+}
+
+/// Report and exit code of a run; a shard is a part of one and has no verdict of its own.
+fn verdict(dir: &Path, options: &RunOptions) -> Result<Exit, Failure> {
+    if let Some(shard) = options.shard {
+        say::complain(&format!(
+            "{}: shard {shard}; `bench merge` of all {} makes the run that has a verdict",
+            dir.display(),
+            shard.of
+        ));
+        return Ok(Exit::Good);
+    }
+    let shown = if options.json { report::Shown::Json } else { report::Shown::Table };
+    report::show_run(dir, shown, options.inconclusive_as)
+}
+
+/// Blocks of which something is left to do.
+fn open_cells(source: &Source, dir: &Path) -> Schedule {
+    let journal = RunDir::open(dir).map(|run| bench_record::read_journal(&run.journal()));
+    let records = journal.ok().and_then(Result::ok).map(|(records, _)| records).unwrap_or_default();
+    let (progress, rule) = (Progress::of(&records), RepeatRule::of(&source.plan));
+    let open = source.plan.schedule.blocks.iter().filter_map(|block| {
+        let state = progress.open_block(rule, block)?;
+        let order = block.order.iter().filter(|arm| !state.settled.contains(arm)).cloned().collect();
+        Some(Block { order, ..block.clone() })
+    });
+    Schedule { blocks: open.collect() }
 }
 
 /// Experiment file and lock, before the first cell.
@@ -95,7 +129,7 @@ fn show_progress(source: &Source, run_dir: &RunDir, options: &RunOptions) -> Res
 }
 
 /// Which tool definitions each arm showed in its first turn, for the lock.
-fn note_tools(run_dir: &RunDir) -> Result<(), Failure> {
+pub(crate) fn note_tools(run_dir: &RunDir) -> Result<(), Failure> {
     let (records, _) = bench_record::read_journal(&run_dir.journal()).or_exit(Exit::Environment)?;
     let mut seen = BTreeMap::new();
     for record in &records {

@@ -9,14 +9,20 @@ use crate::commands::report::{analyse, json_of};
 use crate::exit::{Exit, Failure, OrExit, fail};
 use crate::front;
 use crate::options::ShowOptions;
-use crate::{progress, say};
+use crate::{place, progress, say};
 
 /// Bytes of a compressed body that are unfolded to be shown.
 const SHOWN: usize = 64 << 20;
 
 /// Shows a run or a cell of it.
 pub(crate) fn show(options: &ShowOptions) -> Result<Exit, Failure> {
-    let run = RunDir::open(&options.run).or_exit(Exit::Usage)?;
+    let run = match RunDir::open(&options.run) {
+        Ok(run) => run,
+        Err(error) => {
+            let hint = place::meant(&options.run, |path| path.join("lock.json").is_file());
+            return fail(Exit::Usage, format!("{error}{hint}"));
+        }
+    };
     if options.cell.is_none() && !options.json && progress::is_held(&run) {
         if options.follow || progress::canvas().is_some() {
             progress::follow(&run)?;
@@ -89,12 +95,18 @@ fn find<'a>(records: &'a [CellRecord], cell: &str, attempt: Option<u32>) -> Resu
                 ),
             )
         }
-        None => fail(
-            Exit::Usage,
-            format!(
-                "no cell {cell:?} in this run; cells are named task/r01/arm, `bench show RUN` lists them"
-            ),
-        ),
+        None => {
+            let ids: std::collections::BTreeSet<String> = records.iter().map(CellRecord::cell_id).collect();
+            let known: Vec<&str> = ids.iter().map(String::as_str).collect();
+            let hint = bench_core::source::nearest(cell, &known)
+                .map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            fail(
+                Exit::Usage,
+                format!(
+                    "no cell {cell:?} in this run{hint}; cells are named task/r01/arm, `bench show RUN` lists them"
+                ),
+            )
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use bench_core::ArmId;
+use bench_core::{ArmId, FirstRequest};
 use bench_record::RunDir;
 use bench_runner::{Events, Harness, RunPlan, SurfaceProbe, probe_surface};
 use serde_json::{Value, json};
@@ -19,7 +19,8 @@ pub(crate) fn surface(options: &SurfaceOptions) -> Result<Exit, Failure> {
     if !options.mcp.is_empty() {
         return surface_mcp::mcp(&options.mcp, &options.tokenizer, options.json);
     }
-    let source = Source::open(ExperimentText::read(options.file.as_deref())?, &options.places)?;
+    let text = ExperimentText::read(options.file.as_deref())?.changed(&options.changes, &[])?;
+    let source = Source::open(text, &options.places)?;
     require_isolation(&source.plan)?;
     let asked = if options.diff.is_empty() { &options.arm } else { &options.diff };
     let arms = chosen(&source.plan, asked)?;
@@ -86,7 +87,7 @@ async fn probe_all(
 }
 
 fn to_json(plan: &RunPlan, probes: &[(ArmId, SurfaceProbe)]) -> Value {
-    let control = control_tokens(plan, probes);
+    let control = control_request(plan, probes);
     let arms: Vec<Value> = probes.iter().map(|(id, probe)| arm_json(plan, id, probe, control)).collect();
     json!({
         "format_version": 1,
@@ -96,7 +97,7 @@ fn to_json(plan: &RunPlan, probes: &[(ArmId, SurfaceProbe)]) -> Value {
     })
 }
 
-fn arm_json(plan: &RunPlan, id: &ArmId, probe: &SurfaceProbe, control: Option<u64>) -> Value {
+fn arm_json(plan: &RunPlan, id: &ArmId, probe: &SurfaceProbe, control: Option<&FirstRequest>) -> Value {
     let arm = &plan.arms[id];
     let tool = |t: &bench_core::ToolEntry| {
         json!({
@@ -130,26 +131,30 @@ fn arm_json(plan: &RunPlan, id: &ArmId, probe: &SurfaceProbe, control: Option<u6
         value["request"] = json!({"raw_sha256": first.raw_sha256, "semantic_sha256": first.semantic_sha256,
             "unknown_types": first.unknown_types});
         value["body"] = json!({"bytes": first.body_bytes, "tokens": first.body_tokens});
+        value["prompt"] =
+            json!(first.prompt_tokens.map(|tokens| json!({"tokens": tokens, "basis": first.basis()})));
         value["system"] =
             json!({"bytes": first.system.bytes, "tokens": first.system.tokens, "by_role": by_role});
         value["messages"] = json!(first.messages);
         value["tools"] = json!(first.tools);
-        value["ratio_to_control"] =
-            json!(control.filter(|c| *c > 0).map(|c| first.body_tokens as f64 / c as f64));
+        value["ratio_to_control"] = json!(control.and_then(|control| ratio(first, control)));
     }
     value
 }
 
-/// Body tokens of the control: the first contrast's, else the first arm's.
-fn control_tokens(plan: &RunPlan, probes: &[(ArmId, SurfaceProbe)]) -> Option<u64> {
+/// First request of the control: the first contrast's, else the first arm's.
+fn control_request<'p>(plan: &RunPlan, probes: &'p [(ArmId, SurfaceProbe)]) -> Option<&'p FirstRequest> {
     let control = control_arm(plan);
-    probes
-        .iter()
-        .find(|(id, _)| Some(id) == control.as_ref())?
-        .1
-        .first_request
-        .as_ref()
-        .map(|f| f.body_tokens)
+    probes.iter().find(|(id, _)| Some(id) == control.as_ref())?.1.first_request.as_ref()
+}
+
+/// Over one basis: the rendered prompts where both are known, else the JSON of both.
+fn ratio(first: &FirstRequest, control: &FirstRequest) -> Option<f64> {
+    let (one, other) = match first.prompt_tokens.zip(control.prompt_tokens) {
+        Some(prompts) => prompts,
+        None => (first.body_tokens, control.body_tokens),
+    };
+    (other > 0).then(|| one as f64 / other as f64)
 }
 
 fn control_arm(plan: &RunPlan) -> Option<ArmId> {
@@ -179,7 +184,7 @@ fn what_it_is(tool: &bench_core::ToolEntry) -> String {
 
 fn to_table(plan: &RunPlan, probes: &[(ArmId, SurfaceProbe)]) -> String {
     let mut text = String::new();
-    let control = control_tokens(plan, probes);
+    let control = control_request(plan, probes);
     let name = control_arm(plan).map(|arm| arm.to_string()).unwrap_or_default();
     let _ = writeln!(
         text,
@@ -197,7 +202,7 @@ fn to_table(plan: &RunPlan, probes: &[(ArmId, SurfaceProbe)]) -> String {
             let _ = writeln!(text, "{id:<width$}  no first request: {}", probe.ending);
             continue;
         };
-        let ratio = control.filter(|c| *c > 0).map(|c| first.body_tokens as f64 / c as f64);
+        let ratio = control.and_then(|control| ratio(first, control));
         let ratio = ratio.map_or_else(|| "–".to_owned(), |r| format!("{r:.2}"));
         let _ = writeln!(
             text,
@@ -208,6 +213,15 @@ fn to_table(plan: &RunPlan, probes: &[(ArmId, SurfaceProbe)]) -> String {
             first.body_bytes,
             first.body_tokens
         );
+    }
+    let prompts = probes.iter().filter_map(|(id, p)| Some((id, p.first_request.as_ref()?.prompt_tokens?)));
+    for (n, (id, tokens)) in prompts.enumerate() {
+        let lead = if n == 0 {
+            "\nprompt as the provider renders it (the ratio's basis where all have one)\n"
+        } else {
+            ""
+        };
+        let _ = writeln!(text, "{lead}  {id:<width$}  {tokens:>6} tokens");
     }
     for (id, probe) in probes {
         let _ = writeln!(text, "\n{id}");

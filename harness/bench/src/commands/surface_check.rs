@@ -36,7 +36,9 @@ pub(crate) fn check(now: &Value, lock: &Path, options: &SurfaceOptions) -> Resul
                 format!("{}: arm `{name}` is not in it; {remedy} anew", lock.display()),
             );
         };
-        let (Some(was), Some(is)) = (body_tokens(before), body_tokens(arm)) else {
+        // Over one basis: the rendered prompts where both are known, else the JSON of both.
+        let prompts = before["prompt"]["tokens"].as_f64().zip(arm["prompt"]["tokens"].as_f64());
+        let Some((was, is)) = prompts.or_else(|| body_tokens(before).zip(body_tokens(arm))) else {
             return fail(Exit::Invalid, format!("arm `{name}` made no first request: {}", arm["ending"]));
         };
         let ratio = is / was.max(1.0);

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use bench_record::RunDir;
 use bench_runner::{Events, RunPlan, check_task};
+use serde_json::json;
 
 use crate::exit::{Exit, Failure, OrExit, fail};
 use crate::means::{Means, require_isolation, runtime};
@@ -22,7 +23,7 @@ pub(crate) fn verify(options: &VerifyOptions) -> Result<Exit, Failure> {
     let run_dir = RunDir::create(&scratch).or_exit(Exit::Usage)?;
     let broken = runtime(1)?.block_on(async {
         let harness = means.attach(&source, run_dir, Events::new()).await?;
-        Ok::<_, Failure>(check_all(&source.plan, &harness).await)
+        Ok::<_, Failure>(check_all(&source.plan, &harness, options).await)
     });
     std::fs::remove_dir_all(&scratch).or_exit(Exit::Environment)?;
     match broken? {
@@ -44,17 +45,31 @@ fn verify_experiment(suite: &str, tasks: &[String]) -> ExperimentText {
     }
 }
 
-async fn check_all(plan: &RunPlan, harness: &bench_runner::Harness) -> usize {
+async fn check_all(plan: &RunPlan, harness: &bench_runner::Harness, options: &VerifyOptions) -> usize {
     let mut broken = 0;
+    let mut found = Vec::new();
     for (id, reason) in &plan.skipped {
-        say::line(&format!("{id}: skipped, {reason}"));
+        found.push(json!({"task": id, "skipped": reason}));
+        if !options.json {
+            say::line(&format!("{id}: skipped, {reason}"));
+        }
     }
     for (task, reference) in plan.tasks.values() {
         for check in check_task(plan, harness, task, reference).await {
             let mark = if check.holds { "ok    " } else { "BROKEN" };
-            say::line(&say::harmless(&format!("{mark} {}: {} – {}", task.id, check.what, check.found)));
+            let hidden = options.json || options.quiet && check.holds;
+            if !hidden {
+                say::line(&format!("{mark} {}: {} – {}", task.id, check.what, check.found));
+            }
+            found.push(
+                json!({"task": task.id, "what": check.what, "holds": check.holds, "found": check.found}),
+            );
             broken += usize::from(!check.holds);
         }
+    }
+    if options.json {
+        let value = json!({"format_version": 1, "broken": broken, "checks": found});
+        say::line(&serde_json::to_string_pretty(&value).expect("checks are a JSON value"));
     }
     broken
 }

@@ -68,15 +68,13 @@ fn record_line(board: &Board, record: &CellRecord) -> String {
 
 /// The order in which a run executes, made again from its lock.
 pub(crate) fn schedule_of(lock: &Value) -> Schedule {
-    let names = |key: &str, within: Option<&str>| -> Vec<String> {
-        let items = lock.get(key).and_then(Value::as_array).into_iter().flatten();
-        items
-            .filter_map(|item| within.map_or(Some(item), |field| item.get(field))?.as_str())
-            .map(str::to_owned)
-            .collect()
-    };
-    let tasks: Vec<TaskId> =
-        names("tasks", None).into_iter().filter_map(|name| TaskId::new(name).ok()).collect();
+    let tasks: Vec<TaskId> = lock
+        .get("tasks")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(|name| TaskId::new(name.as_str()?).ok())
+        .collect();
     let arms: Vec<ArmId> = arm_names(lock).into_iter().filter_map(|name| ArmId::new(name).ok()).collect();
     let number = |key: &str| lock.get(key).and_then(Value::as_u64).unwrap_or_default();
     Schedule::plan(&tasks, &arms, u32::try_from(number("repeats")).unwrap_or_default(), number("seed"))

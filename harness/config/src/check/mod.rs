@@ -21,7 +21,6 @@ use crate::error::Findings;
 use crate::file::ExperimentFile;
 
 const DEFAULT_SUITE: &str = "default";
-const DEFAULT_TOKENIZER: &str = "o200k_base";
 
 /// The experiment that the file describes; `None` when a finding says why not.
 pub(crate) fn experiment(
@@ -36,15 +35,16 @@ pub(crate) fn experiment(
     let upstream = upstream::check(file.upstream.as_ref(), findings);
     let min_isolation = upstream.as_ref().and_then(|upstream| min_isolation(file, upstream, findings));
     let on_outside_access = on_outside_access(file, findings);
-    let tokenizer = tokenizer(file, catalogue, findings);
     let recorder_port = recorder_port(file, findings);
     let limits = numbers::limits(file.limits.as_ref(), findings);
     let run_limits = numbers::run_limits(file.run_limits.as_ref(), findings);
     let prices = numbers::prices(&file.price, findings);
-    let rules = numbers::rules(file.stage.as_ref(), file.rules.as_ref(), findings);
+    let rules = numbers::rules(file.stage.as_ref(), file.rules.as_ref(), repeats, findings);
     let arms = arms::check(file, upstream.as_ref(), catalogue, findings);
     let contrasts = contrasts::check(file, &arms, findings);
     let gates = gates::check(file, &contrasts, upstream.as_ref(), findings);
+    let models = arms.iter().filter_map(|arm| arm.checked.as_ref()).map(|arm| arm.model.as_str());
+    let tokenizer = tokenizer(file, models, catalogue, findings);
     let arms = arms.into_iter().map(|arm| arm.checked).collect::<Option<Vec<_>>>();
     if let (Some(arms), Some(prices)) = (&arms, &prices) {
         let of_attempt = file.limits.as_ref().and_then(|limits| limits.cost_usd.as_ref());
@@ -150,8 +150,16 @@ fn on_outside_access(file: &ExperimentFile, findings: &mut Findings<'_>) -> Opti
     findings.word("rule for outside access", written, &words)
 }
 
-fn tokenizer(file: &ExperimentFile, catalogue: &Catalogue, findings: &mut Findings<'_>) -> Option<String> {
-    let written = file.tokenizer.as_ref().map_or(DEFAULT_TOKENIZER, |name| name.get_ref());
+fn tokenizer<'m>(
+    file: &ExperimentFile,
+    models: impl Iterator<Item = &'m str>,
+    catalogue: &Catalogue,
+    findings: &mut Findings<'_>,
+) -> Option<String> {
+    let written = match &file.tokenizer {
+        Some(name) => name.get_ref(),
+        None => bench_core::tokenizer::tokenizer_of_all(models),
+    };
     if catalogue.tokenizers.iter().any(|known| known == written) {
         return Some(written.to_owned());
     }

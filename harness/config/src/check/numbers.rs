@@ -1,6 +1,6 @@
 //! Repeats, limits, the numbers of the rules, model settings.
 
-use bench_core::experiment::{Candidates, Rules, Stage};
+use bench_core::experiment::{Candidates, LookShape, Rules, Stage};
 use bench_core::{Arm, Limits, ModelSettings, Price, PriceCard, RunLimits};
 use toml::Spanned;
 
@@ -138,6 +138,12 @@ pub(super) fn cap<T: Copy + Default + PartialEq>(
 
 const STAGES: [(&str, Stage); 2] = [("smoke", Stage::Smoke), ("confirm", Stage::Confirm)];
 
+const LOOK_SHAPES: [(&str, LookShape); 2] =
+    [("obrien-fleming", LookShape::ObrienFleming), ("pocock", LookShape::Pocock)];
+
+/// More looks than this spend more on looking than they save.
+const MOST_LOOKS: u32 = 10;
+
 const CANDIDATES: [(&str, Candidates); 3] =
     [("all", Candidates::All), ("holm", Candidates::Holm), ("fixed-sequence", Candidates::FixedSequence)];
 
@@ -145,6 +151,7 @@ const CANDIDATES: [(&str, Candidates); 3] =
 pub(super) fn rules(
     stage: Option<&Spanned<String>>,
     file: Option<&RulesFile>,
+    repeats: Option<u32>,
     findings: &mut Findings<'_>,
 ) -> Option<Rules> {
     let stage = match stage {
@@ -172,6 +179,11 @@ pub(super) fn rules(
         Some(written) => findings.word("way to claim", written, &CANDIDATES),
         None => Some(default.candidates),
     };
+    let looks = looks(file, repeats, findings);
+    let look_shape = match &file.look_shape {
+        Some(written) => findings.word("shape of looks", written, &LOOK_SHAPES),
+        None => Some(default.look_shape),
+    };
     let max_reruns_per_block = reruns(file, default.max_reruns_per_block, findings);
     Some(Rules {
         alpha: alpha?,
@@ -181,9 +193,30 @@ pub(super) fn rules(
         on_outside_access: default.on_outside_access,
         stage,
         sd_floor: sd_floor?,
-        looks: default.looks,
+        looks: looks?,
+        look_shape: look_shape?,
         candidates: candidates?,
     })
+}
+
+/// Looks: as many whole repeats lie before each.
+fn looks(file: &RulesFile, repeats: Option<u32>, findings: &mut Findings<'_>) -> Option<u32> {
+    let Some(written) = &file.looks else { return Some(1) };
+    let value = *written.get_ref();
+    if !(1..=MOST_LOOKS).contains(&value) {
+        findings.wrong(written.span(), format!("{value} looks cannot be planned: write 1 to {MOST_LOOKS}"));
+        return None;
+    }
+    match repeats {
+        Some(repeats) if !repeats.is_multiple_of(value) => {
+            let message = format!(
+                "{value} looks do not divide {repeats} repeats: a look comes after as many whole repeats each"
+            );
+            findings.wrong(written.span(), message);
+            None
+        }
+        Some(_) | None => Some(value),
+    }
 }
 
 fn reruns(file: &RulesFile, otherwise: u32, findings: &mut Findings<'_>) -> Option<u32> {

@@ -94,7 +94,9 @@ pub(super) fn billed(exchanges: &[Exchange]) -> impl Iterator<Item = (&Exchange,
 fn first_request(exchanges: &[Exchange]) -> Option<FirstRequest> {
     let turns = || exchanges.iter().filter(|exchange| exchange.class == RequestClass::AgentTurn);
     let with_tools = turns().find(|e| e.chat.as_ref().is_some_and(|chat| !chat.offer.names.is_empty()));
-    with_tools.or_else(|| turns().next()).and_then(|exchange| exchange.chat.as_ref()?.first.clone())
+    with_tools
+        .or_else(|| turns().next())
+        .and_then(|exchange| exchange.chat.as_ref()?.first.as_deref().cloned())
 }
 
 fn by_class(exchanges: &[Exchange], basis: Basis) -> BTreeMap<String, RequestClassTotals> {
@@ -178,20 +180,14 @@ fn union_ms(exchanges: &[Exchange]) -> f64 {
     crate::trace::rounded(sum)
 }
 
-/// Ids of responses and calls are left out on the response's side: providers draw them anew.
+/// Over what was asked and what was said, in order.
 fn transcript(exchanges: &[Exchange]) -> Sha256Hex {
-    let mut parts: Vec<(&str, String)> = Vec::new();
+    let mut parts: Vec<(&str, &str)> = Vec::new();
     for exchange in exchanges {
         let Some(chat) = &exchange.chat else { continue };
-        parts.push(("request", chat.semantic.as_str().to_owned()));
-        let Some(turn) = exchange.answer.as_ref().and_then(|answer| answer.turn.as_ref()) else { continue };
-        parts.push(("text", turn.text.clone()));
-        parts.push(("reasoning", turn.reasoning.clone()));
-        for call in &turn.calls {
-            parts.push(("call", call.name.clone()));
-            parts.push(("arguments", call.arguments.clone()));
-        }
-        parts.push(("finish", turn.finish.clone().unwrap_or_default()));
+        parts.push(("request", chat.semantic.as_str()));
+        let said = exchange.answer.as_ref().and_then(|answer| answer.turn.as_ref()?.digest.as_ref());
+        parts.extend(said.map(|digest| ("answer", digest.as_str())));
     }
     Sha256Hex::of_parts(parts.iter().map(|(name, text)| (*name, text.as_bytes())))
 }

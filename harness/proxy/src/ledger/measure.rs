@@ -47,16 +47,14 @@ pub(super) fn tool_size(counter: &Counter, tool: &RequestTool) -> ToolSize {
     }
 }
 
-/// What only the request as a whole tells.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Body<'a> {
-    pub(crate) request: u32,
-    pub(crate) bytes: &'a [u8],
-    pub(crate) tokens: u64,
-}
-
-/// The first request, measured. Tool definitions count as minified JSON in the order and with the keys as sent.
-pub(crate) fn first_request(counter: &Counter, body: Body<'_>, chat: &ModelRequest) -> FirstRequest {
+/// The first request, measured but for the tokens of its whole and its semantic digest. Tool definitions count as minified
+/// JSON in the order and with the keys as sent.
+pub(crate) fn first_request(
+    counter: &Counter,
+    request: u32,
+    body: &[u8],
+    chat: &ModelRequest,
+) -> FirstRequest {
     let mut by_role: Vec<(String, String)> = Vec::new();
     for message in chat.messages.iter().filter(|message| message.is_instruction()) {
         match by_role.iter_mut().find(|(role, _)| *role == message.role) {
@@ -75,11 +73,12 @@ pub(crate) fn first_request(counter: &Counter, body: Body<'_>, chat: &ModelReque
         false => size(counter, &chat.tools_json()),
     };
     FirstRequest {
-        request: body.request,
+        request,
         wire: super::wire_of(chat.api),
         model: chat.model.clone(),
-        body_bytes: body.bytes.len() as u64,
-        body_tokens: body.tokens,
+        body_bytes: body.len() as u64,
+        body_tokens: 0,
+        prompt_tokens: None,
         system,
         system_by_role,
         messages: size(counter, &chat.messages_json(|message| !message.is_instruction())),
@@ -90,8 +89,8 @@ pub(crate) fn first_request(counter: &Counter, body: Body<'_>, chat: &ModelReque
             tokens: tools.tokens,
         },
         unknown_types: chat.unknown.clone(),
-        raw_sha256: Sha256Hex::of(body.bytes),
-        semantic_sha256: semantic_sha256(chat),
+        raw_sha256: Sha256Hex::of(body),
+        semantic_sha256: Sha256Hex::of(""),
     }
 }
 
@@ -144,8 +143,10 @@ mod tests {
         let counter = Counter::new("o200k_base").unwrap();
         let text = body.to_string();
         let chat = ModelRequest::read(Api::Chat, "", text.as_bytes()).unwrap();
-        let body = Body { request: 1, bytes: text.as_bytes(), tokens: counter.count(&text) };
-        first_request(&counter, body, &chat)
+        FirstRequest {
+            semantic_sha256: semantic_sha256(&chat),
+            ..first_request(&counter, 1, text.as_bytes(), &chat)
+        }
     }
 
     #[test]

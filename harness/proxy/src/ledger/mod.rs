@@ -11,14 +11,15 @@ use std::sync::Arc;
 use bench_core::ledger::{FirstRequest, Usage};
 use bench_core::{Sha256Hex, WireKind};
 use bench_tokens::Counter;
-use bench_wire::{Api, Turn, WireUsage};
+use bench_wire::{Api, Call, Turn, WireUsage};
 
 pub(crate) use catalogue::tool_sizes;
 pub(crate) use compile::{LedgerContext, compile, late_classes, models};
-pub(crate) use measure::{Body, ToolSize, first_request, saturating_u32, semantic_sha256};
+pub(crate) use measure::{ToolSize, first_request, saturating_u32, semantic_sha256};
 pub(crate) use prefix::{Prefix, Sent};
 
 use crate::classify::RequestClass;
+use crate::weighing::Weight;
 
 /// One request and what came back, as facts.
 #[derive(Debug, Clone)]
@@ -41,12 +42,12 @@ pub(crate) struct Exchange {
 #[derive(Debug, Clone)]
 pub(crate) struct ChatFacts {
     pub(crate) model: String,
-    pub(crate) body_tokens: u64,
+    pub(crate) weight: Weight,
     pub(crate) offer: Arc<Offer>,
     /// Sizes of tools that no earlier request offered.
     pub(crate) new_tools: Vec<ToolSize>,
     /// Measured where this may be the first request.
-    pub(crate) first: Option<FirstRequest>,
+    pub(crate) first: Option<Box<FirstRequest>>,
     /// Tool results that no earlier request carried.
     pub(crate) results: Vec<ToolResult>,
     pub(crate) semantic: Sha256Hex,
@@ -73,8 +74,8 @@ pub(crate) struct ToolResult {
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// The turn, or what arrived of it; none when the response holds none.
-    pub(crate) turn: Option<Turn>,
+    /// What the turn said, or what arrived of it; none when the response holds none.
+    pub(crate) turn: Option<Said>,
     /// Did it arrive to its end, and could it be read?
     pub(crate) whole: bool,
     pub(crate) output_tokens: u64,
@@ -84,6 +85,41 @@ impl Answer {
     /// Did the upstream accept the request, so that it costs something?
     pub(crate) fn is_billed(&self) -> bool {
         (200..300).contains(&self.status)
+    }
+}
+
+/// What is kept of a turn for the sums at the end: not its texts, which lie on disk and would make a long attempt grow.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Said {
+    pub(crate) model: String,
+    /// Names of the tools called, with their namespaces.
+    pub(crate) calls: Vec<String>,
+    pub(crate) usage: Option<WireUsage>,
+    /// Digest of all that it says. Ids of responses and calls are left out: providers draw them anew.
+    pub(crate) digest: Option<Sha256Hex>,
+}
+
+impl Said {
+    pub(crate) fn of(turn: &Turn) -> Self {
+        let mut parts = vec![("text", turn.text.as_str()), ("reasoning", turn.reasoning.as_str())];
+        for call in &turn.calls {
+            parts.extend([("call", call.name.as_str()), ("arguments", call.arguments.as_str())]);
+        }
+        parts.push(("finish", turn.finish.as_deref().unwrap_or_default()));
+        Self {
+            model: turn.model.clone(),
+            calls: turn.calls.iter().map(full_name).collect(),
+            usage: turn.usage,
+            digest: Some(Sha256Hex::of_parts(parts.iter().map(|(name, text)| (*name, text.as_bytes())))),
+        }
+    }
+}
+
+/// The name of a call, with its namespace where the wire says it apart.
+fn full_name(call: &Call) -> String {
+    match &call.namespace {
+        Some(namespace) => format!("{namespace}.{}", call.name),
+        None => call.name.clone(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a turn shares with the turn before, from the bytes: providers cache a prompt from its beginning, in the order
 //! tools, instructions, conversation, and up to the first byte that differs.
 
+use std::sync::{Arc, OnceLock};
+
 use bench_wire::ModelRequest;
 use serde_json::Value;
 
@@ -15,41 +17,51 @@ pub(crate) struct Prefix {
     pub(crate) broken: Option<&'static str>,
 }
 
-/// The pieces of a request in the order of the provider's cache.
-#[derive(Debug, Clone)]
+/// What a turn sends, in the order of the provider's cache. Its pieces are written out when they are first asked for: two
+/// turns ask, this one and the next.
+#[derive(Debug)]
 pub(crate) struct Sent {
-    pieces: Vec<(usize, String)>,
+    chat: Arc<ModelRequest>,
+    pieces: OnceLock<Vec<(usize, String)>>,
 }
 
 /// Names of the parts.
 const PARTS: [&str; 3] = ["tools", "system", "messages"];
 
 impl Sent {
-    pub(crate) fn of(request: &ModelRequest) -> Self {
-        let tools = request.entries.iter().map(|entry| (0, bare(entry)));
-        let of = |part: usize| {
-            let wanted = move |m: &&bench_wire::RequestMessage| m.is_instruction() == (part == 1);
-            request.messages.iter().filter(wanted).map(move |message| (part, bare(&message.raw)))
-        };
-        Self { pieces: tools.chain(of(1)).chain(of(2)).collect() }
+    pub(crate) fn of(chat: Arc<ModelRequest>) -> Self {
+        Self { chat, pieces: OnceLock::new() }
+    }
+
+    fn pieces(&self) -> &[(usize, String)] {
+        self.pieces.get_or_init(|| {
+            let tools = self.chat.entries.iter().map(|entry| (0, bare(entry)));
+            let of = |part: usize| {
+                let wanted = move |m: &&bench_wire::RequestMessage| m.is_instruction() == (part == 1);
+                self.chat.messages.iter().filter(wanted).map(move |message| (part, bare(&message.raw)))
+            };
+            tools.chain(of(1)).chain(of(2)).collect()
+        })
     }
 
     /// What this turn shares with the one before.
     pub(crate) fn after(&self, before: Option<&Self>) -> Prefix {
         let mut prefix = Prefix::default();
-        for (part, text) in &self.pieces {
+        let pieces = self.pieces();
+        for (part, text) in pieces {
             prefix.parts[*part] += text.len() as u64;
         }
         let Some(before) = before else { return prefix };
-        let equal = self.pieces.iter().zip(&before.pieces).take_while(|(a, b)| a == b).count();
-        let mut shared: u64 = self.pieces[..equal].iter().map(|(_, text)| text.len() as u64).sum();
-        if let (Some((_, now)), Some((_, then))) = (self.pieces.get(equal), before.pieces.get(equal)) {
+        let then = before.pieces();
+        let equal = pieces.iter().zip(then).take_while(|(a, b)| a == b).count();
+        let mut shared: u64 = pieces[..equal].iter().map(|(_, text)| text.len() as u64).sum();
+        if let (Some((_, now)), Some((_, then))) = (pieces.get(equal), then.get(equal)) {
             shared += now.bytes().zip(then.bytes()).take_while(|(a, b)| a == b).count() as u64;
         }
         prefix.shared = Some(shared);
-        prefix.broken = before.pieces.get(equal).map(|(then, _)| {
+        prefix.broken = then.get(equal).map(|(then, _)| {
             // A tool that was added breaks the cache where the tools end, although nothing was taken away.
-            let now = self.pieces.get(equal).map_or(*then, |(now, _)| *now);
+            let now = pieces.get(equal).map_or(*then, |(now, _)| *now);
             PARTS[now.min(*then)]
         });
         prefix
@@ -96,7 +108,7 @@ mod tests {
     use super::*;
 
     fn sent(body: &Value) -> Sent {
-        Sent::of(&ModelRequest::read(Api::Chat, "", body.to_string().as_bytes()).unwrap())
+        Sent::of(Arc::new(ModelRequest::read(Api::Chat, "", body.to_string().as_bytes()).unwrap()))
     }
 
     fn body(tools: &[&str], system: &str, said: &[&str]) -> Value {

@@ -2,7 +2,6 @@
 
 use bench_core::Sha256Hex;
 use bench_core::ledger::{ContextShare, Load, ToolEntry, TurnEntry};
-use bench_wire::Call;
 
 use super::compile::{LedgerContext, billed};
 use super::measure::saturating_u32;
@@ -14,25 +13,31 @@ use crate::upstream::UsageSource;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Basis {
     Provider,
+    Rendered,
     Json,
 }
 
 impl Basis {
     pub(super) fn of(exchanges: &[Exchange], source: UsageSource) -> Self {
-        let mut billed = billed(exchanges).peekable();
-        if source == UsageSource::LocalCount || billed.peek().is_none() {
+        if billed(exchanges).next().is_none() {
             return Self::Json;
         }
         let said = |answer: &Answer| answer.turn.as_ref().and_then(|turn| turn.usage);
-        let all = billed.all(|(_, _, answer)| {
+        let all_said = billed(exchanges).all(|(_, _, answer)| {
             said(answer).is_some_and(|usage| usage.input_tokens.is_some() && usage.output_tokens.is_some())
         });
-        if all { Self::Provider } else { Self::Json }
+        let all_rendered = billed(exchanges).all(|(_, chat, _)| chat.weight.prompt_tokens.is_some());
+        match source {
+            UsageSource::Provider if all_said => Self::Provider,
+            UsageSource::Provider | UsageSource::LocalCount if all_rendered => Self::Rendered,
+            UsageSource::Provider | UsageSource::LocalCount => Self::Json,
+        }
     }
 
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Provider => "provider",
+            Self::Rendered => "rendered",
             Self::Json => "json",
         }
     }
@@ -42,7 +47,8 @@ impl Basis {
         let usage = answer.turn.as_ref().and_then(|turn| turn.usage).unwrap_or_default();
         match (self, usage.input_tokens, usage.output_tokens) {
             (Self::Provider, Some(input), Some(output)) => (input, output),
-            (Self::Provider | Self::Json, _, _) => (chat.body_tokens, answer.output_tokens),
+            (Self::Rendered, _, _) => (chat.weight.input_tokens(), answer.output_tokens),
+            (Self::Provider | Self::Json, _, _) => (chat.weight.body_tokens, answer.output_tokens),
         }
     }
 }
@@ -117,7 +123,7 @@ impl<'a> Walk<'a> {
     fn turn(&mut self, exchange: &Exchange, chat: &ChatFacts, answer: &Answer) {
         let turn = saturating_u32(self.turns.len() + 1);
         let said = answer.turn.as_ref();
-        let calls: Vec<String> = said.iter().flat_map(|t| &t.calls).map(full_name).collect();
+        let calls: Vec<String> = said.map(|said| said.calls.clone()).unwrap_or_default();
         for name in &calls {
             if let Some(tool) = self.tools.iter_mut().find(|tool| answers_to(tool, name)) {
                 tool.calls += 1;
@@ -161,14 +167,6 @@ fn context_of(prefix: &Prefix) -> ContextShare {
         messages_bytes,
         shared_prefix_bytes: prefix.shared,
         prefix_broken_in: prefix.broken.map(str::to_owned),
-    }
-}
-
-/// The name of a call, with its namespace where the wire says it apart.
-fn full_name(call: &Call) -> String {
-    match &call.namespace {
-        Some(namespace) => format!("{namespace}.{}", call.name),
-        None => call.name.clone(),
     }
 }
 

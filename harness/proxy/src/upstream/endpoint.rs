@@ -4,7 +4,6 @@
 //! by transport or by status is made again, as long as nothing of an answer has reached the agent; what a model or an error
 //! *says* decides nothing.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,23 +11,27 @@ use bench_core::EndpointKind;
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
-use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
-use hyper::{HeaderMap, Request, Response, StatusCode, Uri};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::{Request, Response, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use self::answered::{in_full, is_passing, is_whole_json, retry_after};
 use self::key_guard::GuardedBody;
 use self::passing::Passing;
 use self::road::HttpClient;
+use self::spec::{base_uri, credentials};
 use super::{BoxFuture, Retry, Upstream, UpstreamFault, UpstreamRequest, UpstreamResponse, UsageSource};
-use crate::coding::Decoding;
 use crate::exchange::BODY_CAP;
 use crate::headers;
 
+mod answered;
 mod key_guard;
 mod passing;
 mod road;
+mod spec;
 
 pub use road::RoadRule;
+pub use spec::{EndpointSpec, RetryPolicy, Timeouts, UpstreamError};
 
 /// Bytes of an error's body that are quoted.
 const QUOTED: usize = 300;
@@ -38,109 +41,6 @@ const SHORTEST_SECRET: usize = 8;
 const PREFLIGHT_TRIES: u32 = 3;
 /// What Anthropic's API asks for where the agent names no version.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
-
-/// How failed tries are made again.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RetryPolicy {
-    /// Tries after the first.
-    pub retries: u32,
-    /// Wait before the first of them where the provider names none; doubled each time.
-    pub first_wait: Duration,
-    /// No wait is longer, whatever the provider asks.
-    pub longest_wait: Duration,
-}
-
-impl Default for RetryPolicy {
-    fn default() -> Self {
-        Self { retries: 3, first_wait: Duration::from_millis(500), longest_wait: Duration::from_secs(60) }
-    }
-}
-
-/// How long a silent endpoint is waited for.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Timeouts {
-    /// Until it is reached.
-    pub connect: Duration,
-    /// Until the first byte of an answer's body.
-    pub first_byte: Duration,
-    /// Between two pieces of it.
-    pub idle: Duration,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(10),
-            first_byte: Duration::from_secs(300),
-            idle: Duration::from_secs(120),
-        }
-    }
-}
-
-/// An endpoint, described.
-#[derive(Debug, Clone)]
-pub struct EndpointSpec {
-    /// Its API: decides the header that carries the key.
-    pub kind: EndpointKind,
-    /// Base URL up to and including the version part.
-    pub base_url: String,
-    /// Retries.
-    pub policy: RetryPolicy,
-    /// Patience.
-    pub timeouts: Timeouts,
-    /// Requests in flight at once; none = as many as come.
-    pub concurrency: Option<u32>,
-    /// Proxy and trust.
-    pub road: RoadRule,
-}
-
-/// An endpoint that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum UpstreamError {
-    /// Not a base URL.
-    #[error("upstream base URL {url:?}: {why}; write it like https://api.example.com/v1")]
-    BaseUrl {
-        /// As given.
-        url: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// The key cannot stand in a header.
-    #[error(
-        "the upstream's key holds characters that no HTTP header may hold (a line break?); set its variable anew"
-    )]
-    Key,
-    /// The proxy is of a kind that is not spoken.
-    #[error(
-        "HTTPS_PROXY names a proxy by the scheme {scheme:?}, and only http:// proxies are spoken to; name another, or put the upstream's host into NO_PROXY"
-    )]
-    Proxy {
-        /// Its scheme.
-        scheme: String,
-    },
-    /// Certificates to be trusted cannot be read.
-    #[error(
-        "certificates {path}: {why}; name a file of certificates in PEM with `ca-file` or SSL_CERT_FILE, or leave both out"
-    )]
-    Certificates {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        why: String,
-    },
-    /// Nobody answers there.
-    #[error(
-        "upstream {url} cannot be reached ({why}; {tries} tries); check the URL, the network and any proxy, then run the same command again"
-    )]
-    Unreachable {
-        /// The base URL.
-        url: String,
-        /// The last failure.
-        why: String,
-        /// How often it was tried.
-        tries: u32,
-    },
-}
 
 /// What the preflight found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -429,36 +329,6 @@ impl std::fmt::Debug for EndpointUpstream {
     }
 }
 
-fn base_uri(base_url: &str) -> Result<Uri, UpstreamError> {
-    let bad = |why: String| UpstreamError::BaseUrl { url: base_url.to_owned(), why };
-    let uri: Uri = base_url.parse().map_err(|error| bad(format!("{error}")))?;
-    match uri.scheme_str() {
-        Some("http" | "https") => {}
-        Some(other) => return Err(bad(format!("scheme {other:?} is neither http nor https"))),
-        None => return Err(bad("it has no scheme".to_owned())),
-    }
-    if uri.query().is_some() {
-        return Err(bad("it has a query".to_owned()));
-    }
-    let host = uri.authority().ok_or_else(|| bad("it has no host".to_owned()))?;
-    if host.as_str().contains('@') {
-        return Err(bad("it holds credentials; name the key's environment variable instead".to_owned()));
-    }
-    Ok(uri)
-}
-
-/// The headers that carry the key.
-fn credentials(kind: EndpointKind, key: &str) -> Result<Vec<(HeaderName, HeaderValue)>, UpstreamError> {
-    let (name, text) = match kind {
-        EndpointKind::OpenaiChat | EndpointKind::OpenaiResponses => (AUTHORIZATION, format!("Bearer {key}")),
-        EndpointKind::AnthropicMessages => (HeaderName::from_static("x-api-key"), key.to_owned()),
-        EndpointKind::GeminiGenerateContent => (HeaderName::from_static("x-goog-api-key"), key.to_owned()),
-    };
-    let mut value = HeaderValue::from_str(&text).map_err(|_| UpstreamError::Key)?;
-    value.set_sensitive(true);
-    Ok(vec![(name, value)])
-}
-
 /// The path below the version part: `/v1/messages?beta=true` is `/messages?beta=true`.
 fn without_version(path: &str) -> &str {
     let Some(rest) = path.strip_prefix("/v") else { return path };
@@ -466,47 +336,6 @@ fn without_version(path: &str) -> &str {
     let is_version = rest[..end].starts_with(|c: char| c.is_ascii_digit())
         && rest[..end].chars().all(|c| c.is_ascii_alphanumeric());
     if is_version { &rest[end..] } else { path }
-}
-
-/// A status that may be gone the next time.
-fn is_passing(status: StatusCode) -> bool {
-    status == StatusCode::TOO_MANY_REQUESTS
-        || status == StatusCode::REQUEST_TIMEOUT
-        || status.is_server_error()
-}
-
-fn is_whole_json(coding: Option<&str>, body: &[u8]) -> bool {
-    let is_json = |bytes: &[u8]| serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
-    match Decoding::whole(coding, body, BODY_CAP) {
-        Ok(Some(text)) => is_json(&text),
-        Ok(None) => is_json(body),
-        // A coding that nobody here reads: the agent may.
-        Err(crate::coding::CodingError::Unknown(_)) => true,
-        Err(_) => false,
-    }
-}
-
-/// How long the provider asks to wait: milliseconds where it says so, else seconds. The form with a date is not used by
-/// model APIs and counts as not said.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let number = |name: HeaderName| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
-    let seconds = match number(HeaderName::from_static("retry-after-ms")) {
-        Some(ms) => ms / 1000.0,
-        None => number(RETRY_AFTER)?,
-    };
-    Duration::try_from_secs_f64(seconds).ok()
-}
-
-/// An error with its causes: the outermost one says only "client error".
-fn in_full(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

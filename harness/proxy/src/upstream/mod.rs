@@ -77,8 +77,8 @@ pub struct UpstreamRequest {
     pub class: RequestClass,
     /// The body, read.
     pub chat: Arc<ModelRequest>,
-    /// Local count of the body.
-    pub body_tokens: u64,
+    /// Local count of what the model reads; none where nobody had to know it before the request went.
+    pub input_tokens: Option<u64>,
 }
 
 /// A response whose head has arrived.

@@ -133,3 +133,24 @@ pub fn streamed(turn: &Turn) -> Response<Pieces> {
 pub fn plain(turn: &Turn) -> Response<Pieces> {
     pieces(200, "application/json", vec![write_json(turn)])
 }
+
+/// A provider that gives every request the same frames and keeps nothing: its base URL, and the task that serves.
+pub async fn stateless(kind: &'static str, frames: Vec<Vec<u8>>) -> (String, tokio::task::JoinHandle<()>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}/api/v1", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            stream.set_nodelay(true).unwrap();
+            let frames = frames.clone();
+            let service = service_fn(move |request: Request<Incoming>| {
+                let frames = frames.clone();
+                async move {
+                    request.into_body().collect().await.unwrap();
+                    Ok::<_, std::io::Error>(pieces(200, kind, frames))
+                }
+            });
+            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+        }
+    });
+    (base, server)
+}

@@ -6,6 +6,7 @@ use super::request::call_of;
 use crate::api::Api;
 use crate::fields::text_of;
 use crate::framing::Framing;
+use crate::json;
 use crate::turn::{Call, Turn, TurnError};
 use crate::usage::usage_of;
 
@@ -74,9 +75,9 @@ impl TurnReader {
             self.done = true;
             return;
         }
-        match serde_json::from_slice::<Value>(data) {
+        match json::value(data) {
             Ok(value) => self.object(&value),
-            Err(error) => self.trouble = Some(format!("not JSON: {error}")),
+            Err(unread) => self.trouble = Some(unread.to_string()),
         }
     }
 

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::api::Api;
 use crate::fields::{content_text, json_array, string_at, text_of};
+use crate::request::object;
 use crate::request::{
     CallResult, Exposure, ModelRequest, Place, RequestError, RequestMessage, RequestTool, ToolKind,
 };
@@ -66,9 +67,7 @@ pub struct ChatTool {
 impl ChatRequest {
     /// Reads a body.
     pub fn read(body: &[u8]) -> Result<Self, RequestError> {
-        let Value::Object(mut rest) = serde_json::from_slice(body)? else {
-            return Err(RequestError::Shape("it is no JSON object"));
-        };
+        let mut rest = object(body)?;
         let Some(Value::Array(messages)) = rest.shift_remove("messages") else {
             return Err(RequestError::Shape("`messages` is missing or no array"));
         };

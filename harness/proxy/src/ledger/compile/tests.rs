@@ -9,7 +9,8 @@ use bench_wire::{Call, Turn, WireUsage};
 use proptest::prelude::*;
 
 use super::*;
-use crate::ledger::{Answer, ChatFacts, Offer, Prefix, ToolResult, ToolSize};
+use crate::ledger::{Answer, ChatFacts, Offer, Prefix, Said, ToolResult, ToolSize};
+use crate::weighing::Weight;
 
 fn size(name: &str) -> ToolSize {
     let (kind, size) = ("function".to_owned(), Size { bytes: 10, tokens: 3 });
@@ -40,7 +41,7 @@ fn turn(request: u32, tools: &[&str], new: &[&str], calls: &[&str]) -> Exchange 
         class: RequestClass::AgentTurn,
         chat: Some(ChatFacts {
             model: "m".to_owned(),
-            body_tokens: 100,
+            weight: Weight { body_tokens: 100, prompt_tokens: None },
             offer: Arc::new(offer),
             new_tools: new.iter().map(|name| size(name)).collect(),
             first: None,
@@ -50,7 +51,7 @@ fn turn(request: u32, tools: &[&str], new: &[&str], calls: &[&str]) -> Exchange 
         }),
         answer: Some(Answer {
             status: 200,
-            turn: Some(Turn { calls: calls.iter().map(call).collect(), ..Turn::default() }),
+            turn: Some(Said::of(&Turn { calls: calls.iter().map(call).collect(), ..Turn::default() })),
             whole: true,
             output_tokens: 7,
         }),
@@ -168,9 +169,8 @@ proptest! {
     fn the_transcript_is_a_matter_of_content(text in "[a-z]{0,5}", id in "[a-z]{1,5}") {
         let with = |text: &str, id: &str| {
             let mut exchange = turn(1, &[], &[], &["bash"]);
-            let said = exchange.answer.as_mut().unwrap().turn.as_mut().unwrap();
-            said.text = text.to_owned();
-            said.id = id.to_owned();
+            let said = Turn { text: text.to_owned(), id: id.to_owned(), ..Turn::default() };
+            exchange.answer.as_mut().unwrap().turn = Some(Said::of(&said));
             ledger(&[exchange], UsageSource::LocalCount).transcript_sha256
         };
         prop_assert_eq!(with(&text, &id), with(&text, "other"));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Uri;
-use hyper_rustls::HttpsConnector;
+use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
@@ -37,32 +37,36 @@ pub struct RoadRule {
     pub ca_files: Vec<PathBuf>,
 }
 
+/// What opens a connection to the first machine on the way, in plain or, to a proxy that wants it, over TLS.
+type Door = HttpsConnector<HttpConnector>;
+
 /// Opens connections: straight, or through a proxy.
 #[derive(Clone)]
 pub(super) enum Road {
-    Straight(HttpConnector),
-    Through(Tunnel<HttpConnector>),
+    Straight(Door),
+    Through(Tunnel<Door>),
 }
 
-type Opened = Result<TokioIo<TcpStream>, Box<dyn std::error::Error + Send + Sync>>;
+type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
+type Opened = Result<Stream, Box<dyn std::error::Error + Send + Sync>>;
 
 impl Service<Uri> for Road {
-    type Response = TokioIo<TcpStream>;
+    type Response = Stream;
     type Error = Box<dyn std::error::Error + Send + Sync>;
     type Future = Pin<Box<dyn Future<Output = Opened> + Send>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         match self {
-            Self::Straight(connector) => connector.poll_ready(cx).map_err(Into::into),
+            Self::Straight(door) => door.poll_ready(cx),
             Self::Through(tunnel) => tunnel.poll_ready(cx).map_err(Into::into),
         }
     }
 
     fn call(&mut self, to: Uri) -> Self::Future {
         match self {
-            Self::Straight(connector) => {
-                let opening = connector.call(to);
-                Box::pin(async move { Ok(opening.await?) })
+            Self::Straight(door) => {
+                let opening = plain(&to).map(|to| door.call(to));
+                Box::pin(async move { opening?.await })
             }
             Self::Through(tunnel) => {
                 let opening = tunnel.call(to);
@@ -78,18 +82,28 @@ pub(super) fn client(base: &Uri, rule: &RoadRule, connect: Duration) -> Result<H
     http.enforce_http(false);
     http.set_nodelay(true);
     http.set_connect_timeout(Some(connect));
-    let https = hyper_rustls::HttpsConnectorBuilder::new()
-        .with_tls_config(trust(&rule.ca_files)?)
-        .https_or_http()
-        .enable_http1()
-        .wrap_connector(road(base, rule, http)?);
-    Ok(Client::builder(TokioExecutor::new()).build(https))
+    let trust = trust(&rule.ca_files)?;
+    let road = road(base, rule, tls(trust.clone(), http))?;
+    Ok(Client::builder(TokioExecutor::new()).build(tls(trust, road)))
 }
 
-fn road(base: &Uri, rule: &RoadRule, http: HttpConnector) -> Result<Road, UpstreamError> {
+/// TLS over what the connector opens, where the address asks for it.
+fn tls<C>(trust: rustls::ClientConfig, connector: C) -> HttpsConnector<C> {
+    let builder = hyper_rustls::HttpsConnectorBuilder::new().with_tls_config(trust);
+    builder.https_or_http().enable_http1().wrap_connector(connector)
+}
+
+/// The same place without TLS: whoever asked for the connection adds his own.
+fn plain(to: &Uri) -> Result<Uri, hyper::http::Error> {
+    let port = to.port_u16().unwrap_or(if to.scheme_str() == Some("https") { 443 } else { 80 });
+    let authority = format!("{}:{port}", to.host().unwrap_or_default());
+    Uri::builder().scheme("http").authority(authority).path_and_query("/").build()
+}
+
+fn road(base: &Uri, rule: &RoadRule, door: Door) -> Result<Road, UpstreamError> {
     // Whoever answers on this machine is not asked through another.
     if base.host().is_some_and(is_loopback) {
-        return Ok(Road::Straight(http));
+        return Ok(Road::Straight(door));
     }
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let matcher = Matcher::builder()
@@ -97,12 +111,12 @@ fn road(base: &Uri, rule: &RoadRule, http: HttpConnector) -> Result<Road, Upstre
         .http(text(&rule.http_proxy))
         .no(text(&rule.no_proxy))
         .build();
-    let Some(proxy) = matcher.intercept(base) else { return Ok(Road::Straight(http)) };
-    if proxy.uri().scheme_str() != Some("http") {
+    let Some(proxy) = matcher.intercept(base) else { return Ok(Road::Straight(door)) };
+    if !matches!(proxy.uri().scheme_str(), Some("http" | "https")) {
         let scheme = proxy.uri().scheme_str().unwrap_or("no").to_owned();
         return Err(UpstreamError::Proxy { scheme });
     }
-    let tunnel = Tunnel::new(proxy.uri().clone(), http);
+    let tunnel = Tunnel::new(proxy.uri().clone(), door);
     Ok(Road::Through(match proxy.basic_auth() {
         Some(secret) => tunnel.with_auth(secret.clone()),
         None => tunnel,
@@ -143,7 +157,8 @@ mod tests {
     use super::*;
 
     fn way(base: &str, rule: &RoadRule) -> Result<&'static str, UpstreamError> {
-        Ok(match road(&base.parse().unwrap(), rule, HttpConnector::new())? {
+        let door = tls(trust(&[])?, HttpConnector::new());
+        Ok(match road(&base.parse().unwrap(), rule, door)? {
             Road::Straight(_) => "straight",
             Road::Through(_) => "through",
         })
@@ -166,8 +181,22 @@ mod tests {
         ] {
             assert_eq!(way(base, &rule).unwrap(), expected, "{base}");
         }
-        let tls = RoadRule { https_proxy: Some("https://proxy.example".into()), ..RoadRule::default() };
-        assert!(way("https://api.example.com", &tls).unwrap_err().to_string().contains("HTTPS_PROXY"));
+        let over_tls = RoadRule { https_proxy: Some("https://proxy.example".into()), ..RoadRule::default() };
+        assert_eq!(way("https://api.example.com", &over_tls).unwrap(), "through");
+        let socks = RoadRule { https_proxy: Some("socks5://proxy.example".into()), ..RoadRule::default() };
+        let refused = way("https://api.example.com", &socks).unwrap_err().to_string();
+        assert!(refused.contains("HTTPS_PROXY") && refused.contains("socks5"), "{refused}");
+    }
+
+    #[test]
+    fn a_straight_way_leads_to_the_port_that_the_scheme_stands_for() {
+        for (to, plainly) in [
+            ("https://a.example/v1", "http://a.example:443/"),
+            ("http://a.example/v1?x", "http://a.example:80/"),
+            ("https://[::1]:8443/", "http://[::1]:8443/"),
+        ] {
+            assert_eq!(plain(&to.parse().unwrap()).unwrap(), plainly.parse::<Uri>().unwrap());
+        }
     }
 
     #[test]

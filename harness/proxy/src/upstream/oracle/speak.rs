@@ -65,7 +65,7 @@ pub(super) fn response(counter: &Counter, request: &UpstreamRequest, spoken: Spo
     let Spoken { mut turn, steps } = spoken;
     turn.model.clone_from(&request.chat.model);
     turn.usage = Some(WireUsage {
-        input_tokens: Some(request.body_tokens),
+        input_tokens: request.input_tokens,
         output_tokens: Some(turn_tokens(counter, &turn)),
         ..WireUsage::default()
     });

@@ -1,0 +1,77 @@
+//! What is counted and digested of a request while it is already on its way: none of it decides whether the request may go,
+//! so the agent does not wait for it. Only caps in tokens or dollars do, and an upstream that states local counts.
+
+use std::sync::Arc;
+
+use bench_core::Sha256Hex;
+use bench_tokens::Counter;
+use bench_wire::ModelRequest;
+use bytes::Bytes;
+
+use crate::ledger::{Prefix, Sent, semantic_sha256};
+
+/// Tokens of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Weight {
+    /// Of its body's JSON.
+    pub(crate) body_tokens: u64,
+    /// Of the prompt that the model is given, where a renderer of the provider's own knows it.
+    pub(crate) prompt_tokens: Option<u64>,
+}
+
+impl Weight {
+    /// The best that is known here of what the model reads.
+    pub(crate) fn input_tokens(self) -> u64 {
+        self.prompt_tokens.unwrap_or(self.body_tokens)
+    }
+}
+
+/// A request that is to be weighed.
+pub(crate) struct Load {
+    pub(crate) chat: Arc<ModelRequest>,
+    /// Its body with its content codings undone.
+    pub(crate) content: Bytes,
+    /// As it came.
+    pub(crate) body: Bytes,
+    /// Known already where a cap asked for it, with why its prompt could not be rendered.
+    pub(crate) weight: Option<(Weight, Option<String>)>,
+    /// What this turn sends and what the one before sent; none for what is no turn.
+    pub(crate) sent: Option<(Arc<Sent>, Option<Arc<Sent>>)>,
+}
+
+/// What was found of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Weighed {
+    pub(crate) weight: Weight,
+    pub(crate) semantic: Sha256Hex,
+    pub(crate) body_sha256: Sha256Hex,
+    pub(crate) prefix: Prefix,
+    /// Why the model's prompt is not known although its format is.
+    pub(crate) unrendered: Option<String>,
+}
+
+/// Tokens of a request, and why its prompt could not be rendered.
+pub(crate) fn weight(counter: &Counter, chat: &ModelRequest, content: &[u8]) -> (Weight, Option<String>) {
+    // A body that was read is JSON, and JSON is UTF-8.
+    let body_tokens = std::str::from_utf8(content).map_or(0, |text| counter.count(text));
+    match counter.prompt(chat.api, &chat.model, content) {
+        Ok(prompt_tokens) => (Weight { body_tokens, prompt_tokens }, None),
+        Err(error) => (Weight { body_tokens, prompt_tokens: None }, Some(error.to_string())),
+    }
+}
+
+impl Load {
+    /// Weighs it.
+    pub(crate) fn weigh(self, counter: &Counter) -> Weighed {
+        let known = self.weight;
+        let (weight, unrendered) = known.unwrap_or_else(|| weight(counter, &self.chat, &self.content));
+        let prefix = self.sent.map(|(sent, before)| sent.after(before.as_deref())).unwrap_or_default();
+        Weighed {
+            weight,
+            unrendered,
+            prefix,
+            semantic: semantic_sha256(&self.chat),
+            body_sha256: Sha256Hex::of(&self.body),
+        }
+    }
+}
