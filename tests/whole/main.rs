@@ -19,6 +19,7 @@ mod real_agents;
 mod real_upstream;
 mod recipes;
 mod replay;
+mod reports;
 mod resume;
 mod shards;
 mod upstreams;

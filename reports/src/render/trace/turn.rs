@@ -6,6 +6,9 @@ use serde::Serialize;
 use super::Clipped;
 use crate::render::estimate::grouped;
 
+/// Characters of a call's arguments beside its name.
+const GIST: usize = 90;
+
 /// A request and what came of it.
 #[derive(Serialize)]
 pub(super) struct Turn {
@@ -52,6 +55,8 @@ struct Offered {
 #[derive(Serialize)]
 struct Call {
     name: String,
+    /// The beginning of its arguments, on one line.
+    gist: String,
     arguments: Clipped,
     result: Option<Clipped>,
     failed: bool,
@@ -148,8 +153,10 @@ fn call(call: &ToolCall) -> Call {
     let pretty = serde_json::from_str::<serde_json::Value>(&call.arguments)
         .and_then(|value| serde_json::to_string_pretty(&value))
         .unwrap_or_else(|_| call.arguments.clone());
+    let flat = call.arguments.split_whitespace().collect::<Vec<_>>().join(" ");
     Call {
         name: call.name.clone(),
+        gist: flat.chars().take(GIST).collect(),
         arguments: Clipped::of(&pretty),
         result: call.result.as_ref().map(|result| Clipped::of(&result.text)),
         failed: call.result.as_ref().is_some_and(|result| result.failed == Some(true)),
