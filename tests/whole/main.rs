@@ -6,6 +6,7 @@
 
 mod adversarial;
 mod bad_input;
+mod browser;
 mod command_line;
 mod complaints;
 mod default_run;

@@ -23,8 +23,33 @@ pub struct TurnNotes {
     pub bytes_kept_out: u64,
     /// Compactions.
     pub compactions: u64,
-    /// Calls that tools made, where the agent lists them.
-    pub nested: Vec<Value>,
+    /// Scripts that came to their end, with the calls that they made.
+    pub scripts: Vec<Script>,
+}
+
+/// A script of a surface on which the model acts by code.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Script {
+    /// `returned`, `threw`, `timed_out`, `stopped` or `died`.
+    pub ending: String,
+    /// In the order in which they were made.
+    pub calls: Vec<ScriptCall>,
+    /// Does it declare a graph of calls?
+    pub has_graph: bool,
+}
+
+/// A call that a script made.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct ScriptCall {
+    /// The tool.
+    pub tool: String,
+    /// Was another call of the script open at the same time?
+    #[serde(default)]
+    pub beside_others: bool,
+    /// Null = given up with the script.
+    pub succeeded: Option<bool>,
+    /// Of what it returned; null = unknown.
+    pub bytes: Option<u64>,
 }
 
 /// A result that was cut.
@@ -53,6 +78,12 @@ struct Line {
     text: String,
     #[serde(default)]
     tally: BTreeMap<String, Value>,
+    #[serde(default)]
+    ending: String,
+    #[serde(default)]
+    calls: Vec<ScriptCall>,
+    #[serde(default)]
+    graph: Option<Value>,
 }
 
 /// The notes of each turn; empty when the text is not the reference agent's.
@@ -68,7 +99,11 @@ pub(crate) fn notes(stdout: &str) -> Vec<TurnNotes> {
             "original" => {
                 notes.cut.push(CutResult { tool: line.tool, reference: line.reference, text: line.text })
             }
-            "nested_call" => notes.nested.extend(serde_json::from_str::<Value>(text).ok()),
+            "script" => notes.scripts.push(Script {
+                ending: line.ending,
+                calls: line.calls,
+                has_graph: line.graph.is_some(),
+            }),
             "tally" => {
                 let now: BTreeMap<String, u64> = line
                     .tally
@@ -104,6 +139,7 @@ mod tests {
             "{\"event\":\"tally\",\"turn\":1,\"tally\":{\"nested_calls\":2,\"archive_reads\":1}}\n",
             "not json\n",
             "{\"event\":\"original\",\"turn\":2,\"tool\":\"bash\",\"reference\":\"a1\",\"text\":\"whole\"}\n",
+            "{\"event\":\"script\",\"turn\":2,\"ending\":\"threw\",\"calls\":[{\"tool\":\"read\",\"beside_others\":true,\"succeeded\":null,\"bytes\":null}],\"graph\":null}\n",
             "{\"event\":\"tally\",\"turn\":2,\"tally\":{\"nested_calls\":5,\"archive_reads\":1}}\n",
         );
         let notes = notes(text);
@@ -112,5 +148,7 @@ mod tests {
         assert_eq!((notes[0].archive_reads, notes[1].archive_reads), (1, 0));
         assert_eq!(notes[0].waves.len(), 2);
         assert_eq!(notes[1].cut[0].reference.as_deref(), Some("a1"));
+        assert_eq!((notes[1].scripts[0].ending.as_str(), notes[1].scripts[0].calls.len()), ("threw", 1));
+        assert_eq!(notes[1].scripts[0].calls[0].succeeded, None, "given up is not failed");
     }
 }

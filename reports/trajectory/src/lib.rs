@@ -9,7 +9,7 @@ mod agent_words;
 mod conversation;
 mod read;
 
-pub use agent_words::{CutResult, TurnNotes};
+pub use agent_words::{CutResult, Script, ScriptCall, TurnNotes};
 use bench_record::RequestRecord;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! One request and its answer, as the page shows them.
 
-use bench_trajectory::{Exchange, SurfaceChange, Tool, ToolCall, Trajectory, TurnNotes};
+use bench_trajectory::{Exchange, Script, SurfaceChange, Tool, ToolCall, Trajectory, TurnNotes};
 use serde::Serialize;
 
 use super::Clipped;
@@ -26,7 +26,7 @@ pub(super) struct Turn {
     calls: Vec<Call>,
     notes: Vec<String>,
     cut: Vec<Cut>,
-    nested: Vec<String>,
+    scripts: Vec<ScriptLines>,
     request: u32,
 }
 
@@ -60,6 +60,13 @@ struct Call {
     arguments: Clipped,
     result: Option<Clipped>,
     failed: bool,
+}
+
+#[derive(Serialize)]
+struct ScriptLines {
+    ending: String,
+    has_graph: bool,
+    calls: Vec<(String, &'static str, String)>,
 }
 
 #[derive(Serialize)]
@@ -106,7 +113,7 @@ fn turn(exchange: &Exchange, notes: Option<&TurnNotes>) -> Turn {
                 whole: Clipped::of(&cut.text),
             })
             .collect(),
-        nested: notes.iter().flat_map(|notes| &notes.nested).map(ToString::to_string).collect(),
+        scripts: notes.iter().flat_map(|notes| &notes.scripts).map(script).collect(),
         request: record.request,
     }
 }
@@ -160,6 +167,25 @@ fn call(call: &ToolCall) -> Call {
         arguments: Clipped::of(&pretty),
         result: call.result.as_ref().map(|result| Clipped::of(&result.text)),
         failed: call.result.as_ref().is_some_and(|result| result.failed == Some(true)),
+    }
+}
+
+fn script(script: &Script) -> ScriptLines {
+    let calls = script.calls.iter().map(|call| {
+        let word = match call.succeeded {
+            Some(true) => "succeeded",
+            Some(false) => "failed",
+            None => "given up with the script",
+        };
+        let beside = if call.beside_others { ", beside others" } else { "" };
+        let bytes =
+            call.bytes.map_or(String::new(), |bytes| format!("{} bytes{beside}", grouped(bytes as f64)));
+        (call.tool.clone(), word, bytes)
+    });
+    ScriptLines {
+        ending: script.ending.replace('_', " "),
+        has_graph: script.has_graph,
+        calls: calls.collect(),
     }
 }
 
