@@ -15,7 +15,7 @@ macro_rules! files {
     ($($path:literal),* $(,)?) => { [$(($path, include_str!(concat!("../", $path)))),*] };
 }
 
-const SURFACES: [(&str, &str); 11] = files![
+const SURFACES: [(&str, &str); 20] = files![
     "catalog/surfaces/bare.toml",
     "catalog/surfaces/loaded.toml",
     "catalog/surfaces/gateway.toml",
@@ -27,6 +27,15 @@ const SURFACES: [(&str, &str); 11] = files![
     "catalog/surfaces/search-result.toml",
     "catalog/surfaces/devices.toml",
     "catalog/surfaces/native.toml",
+    "catalog/surfaces/code-mode.toml",
+    "catalog/surfaces/code-eval.toml",
+    "catalog/surfaces/code-catalog.toml",
+    "catalog/surfaces/code-filesystem.toml",
+    "catalog/surfaces/code-sidecar.toml",
+    "catalog/surfaces/code-exec.toml",
+    "catalog/surfaces/code-mixed.toml",
+    "catalog/surfaces/code-servers.toml",
+    "catalog/surfaces/bare-servers.toml",
 ];
 const ADAPTERS: [(&str, &str); 7] = files![
     "catalog/agents/reference.toml",

@@ -1,6 +1,6 @@
 //! Lexicon files: read, checked, digested.
 
-use bench_core::lexicon::{BridgeRule, DiscoveryRule};
+use bench_core::lexicon::{BatchRule, BridgeRule, DiscoveryRule};
 use bench_core::{ActionKind, Lexicon, LexiconRule, Sha256Hex};
 use serde::Deserialize;
 use serde_json::Value;
@@ -40,6 +40,8 @@ struct LexiconFile {
 struct DiscoveryFile {
     tool: String,
     load_arguments: Value,
+    #[serde(default)]
+    for_code: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -74,13 +76,26 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Lexicon, CatalogError> {
             bridge.tool
         )));
     }
+    let whole = |batch: &BatchRule| {
+        batch.code.contains("{calls}") && batch.call.contains("{tool}") && batch.call.contains("{arguments}")
+    };
+    if let Some(bridge) = read.bridges.iter().find(|b| b.batch.as_ref().is_some_and(|batch| !whole(batch))) {
+        return Err(inconsistent(format!(
+            "the batch of bridge {:?} lacks {{calls}}, {{tool}} or {{arguments}}",
+            bridge.tool
+        )));
+    }
     Ok(Lexicon {
         name: read.name,
         rules: read.rules.into_iter().map(rule).collect(),
         discovery: read
             .discovery
             .into_iter()
-            .map(|found| DiscoveryRule { tool: found.tool, load_arguments: found.load_arguments })
+            .map(|found| DiscoveryRule {
+                tool: found.tool,
+                load_arguments: found.load_arguments,
+                for_code: found.for_code,
+            })
             .collect(),
         bridges: read.bridges,
         error_prefixes: read.error_prefixes,

@@ -78,9 +78,9 @@ fn every_agent_and_surface_is_listed() {
             "command: as-is",
             "pi: four-tools seven-builtins codemode codemode-only four-tools-responses four-tools-messages \
              four-tools-gemini",
-            "reference: all bare devices entries explicit gateway headless loaded native search-result search-tail",
-            "reference-messages: all bare devices entries explicit gateway headless loaded native search-result search-tail",
-            "reference-responses: all bare devices entries explicit gateway headless loaded native search-result search-tail"
+            "reference: all bare bare-servers code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway headless loaded native search-result search-tail",
+            "reference-messages: all bare bare-servers code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway headless loaded native search-result search-tail",
+            "reference-responses: all bare bare-servers code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway headless loaded native search-result search-tail"
         ]
     );
 }
@@ -96,7 +96,17 @@ fn what_each_version_of_a_surface_says_is_pinned() {
     let found: Vec<String> = catalog()
         .surfaces()
         .map(|s| {
-            format!("{} {} {} {}", s.name, s.version, &said(s).as_str()[..16], &factors(s).as_str()[..8])
+            let code = match (&s.code, s.servers.as_slice()) {
+                (None, []) => String::new(),
+                both => format!(" {}", &Sha256Hex::of_json(&both).as_str()[..8]),
+            };
+            format!(
+                "{} {} {} {}{code}",
+                s.name,
+                s.version,
+                &said(s).as_str()[..16],
+                &factors(s).as_str()[..8]
+            )
         })
         .collect();
     assert_eq!(
@@ -104,6 +114,15 @@ fn what_each_version_of_a_surface_says_is_pinned() {
         [
             "all 1 050af9d2f2a7424c 54918deb",
             "bare 1 588d936b6e909659 52289470",
+            "bare-servers 1 588d936b6e909659 52289470 2ba7b861",
+            "code-catalog 1 38394eb84dc41179 52289470 568801cd",
+            "code-eval 1 fd885ddaa7e95626 52289470 a929cd88",
+            "code-exec 1 38394eb84dc41179 52289470 11ab06f9",
+            "code-filesystem 1 38394eb84dc41179 52289470 099f02e4",
+            "code-mixed 1 0f527af311c23d3f 52289470 ea5d456b",
+            "code-mode 1 38394eb84dc41179 52289470 a929cd88",
+            "code-servers 1 38394eb84dc41179 52289470 c837eba4",
+            "code-sidecar 1 38394eb84dc41179 52289470 2f6857f8",
             "devices 1 90a0399025c431e0 9cbd6431",
             "entries 1 026b9c8c63a2db53 52289470",
             "explicit 1 24a0e0c1bb14a7bc 85565004",
@@ -263,7 +282,10 @@ fn what_cannot_be_started_is_named_with_its_remedy() {
     assert!(refused(&arm("goose", "bare")).ends_with(
         "the agents are claude, codex, command, pi, reference, reference-messages, reference-responses"
     ));
-    assert!(refused(&arm("reference", "bear")).contains("its surfaces are all, bare, devices, entries,"));
+    assert!(
+        refused(&arm("reference", "bear"))
+            .contains("its surfaces are all, bare, bare-servers, code-catalog,")
+    );
     assert!(refused(&arm("pi", "bare")).contains("its surfaces are four-tools, seven-builtins, codemode, codemode-only, four-tools-responses, four-tools-messages, \
          four-tools-gemini"));
     assert!(refused(&arm("pi", "four-tools")).contains("set BENCH_AGENTS_DIR"));

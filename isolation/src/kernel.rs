@@ -73,14 +73,23 @@ pub(crate) fn take_signals(descriptor: BorrowedFd<'_>) -> Vec<i32> {
     taken
 }
 
-/// Gives every signal its default effect and blocks none: what a freshly started program expects.
+/// Gives every signal its default effect and blocks none: what a freshly started program expects. For the launcher;
+/// what it forks inherits the effects.
 pub(crate) fn reset_signals() {
-    let empty = signal_set(&[]);
     // SAFETY: SIG_DFL is a valid disposition for every number; the kernel refuses the ones that cannot be changed.
     unsafe {
         for number in 1..=64 {
             libc::signal(number, libc::SIG_DFL);
         }
+    }
+    unblock_signals();
+}
+
+/// Blocks no signal.
+pub(crate) fn unblock_signals() {
+    let empty = signal_set(&[]);
+    // SAFETY: the set is initialised; the old one is not asked for.
+    unsafe {
         libc::sigprocmask(libc::SIG_SETMASK, &empty, std::ptr::null_mut());
     }
 }
@@ -177,17 +186,14 @@ pub(crate) fn usage(of: UsageOf) -> Usage {
 
 /// Drops a capability from the bounding set; `Ok(false)` once the number is beyond the kernel's last one.
 pub(crate) fn drop_from_bounding_set(number: u32) -> io::Result<bool> {
-    // SAFETY: prctl with these options takes no pointers.
-    unsafe {
-        match libc::prctl(libc::PR_CAPBSET_READ, number as libc::c_ulong, 0, 0, 0) {
-            -1 => return Ok(false),
-            0 => return Ok(true),
-            _ => {}
-        }
-        match libc::prctl(libc::PR_CAPBSET_DROP, number as libc::c_ulong, 0, 0, 0) {
-            0 => Ok(true),
-            _ => Err(io::Error::last_os_error()),
-        }
+    // SAFETY: prctl with this option takes no pointers.
+    match unsafe { libc::prctl(libc::PR_CAPBSET_DROP, number as libc::c_ulong, 0, 0, 0) } {
+        0 => Ok(true),
+        _ => match io::Error::last_os_error() {
+            // No capability has this number.
+            error if error.raw_os_error() == Some(libc::EINVAL) => Ok(false),
+            error => Err(error),
+        },
     }
 }
 

@@ -3,10 +3,11 @@
 //! The names are part of what an agent sees, hence of token counts, so they must not differ between cells; a slot is
 //! held by a lock file outside everything that is visible.
 
+use std::collections::HashMap;
 use std::fs::{DirBuilder, File};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::discard::discard;
 use crate::template::copy_template;
@@ -24,19 +25,23 @@ const FIRST_OWNER: u32 = 64_000;
 /// ```text
 /// <state>/slots/00/{ws,home,tmp}    visible to the cell that holds slot 00
 /// <state>/locks/00                  held while the slot is
+/// <state>/taken/00                  what was collected from slot 00, until it is the next workspace there
 /// <state>/trash/00/                 what earlier cells left in slot 00, on its way out
 /// <state>/probe/sibling/answer.txt  must be unreadable in every cell
 /// ```
 #[derive(Debug, Clone)]
 pub struct Slots {
     state_dir: PathBuf,
+    handed: Arc<Mutex<HandedOver>>,
 }
 
 /// One slot, held until it and its workspaces are dropped.
 #[derive(Debug)]
 pub struct Slot {
     dir: PathBuf,
+    taken: PathBuf,
     trash: PathBuf,
+    handed: Arc<Mutex<HandedOver>>,
     owner: Option<u32>,
     lock: Arc<File>,
 }
@@ -48,13 +53,18 @@ impl Slots {
         make_dir(state_dir, 0o755).map_err(io(state_dir))?;
         // The kernel and the agent see the real path; a link in between would make the two differ.
         let state_dir = state_dir.canonicalize().map_err(io(state_dir))?;
-        for (name, mode) in
-            [("slots", 0o711), ("locks", 0o700), ("trash", 0o700), ("probe", 0o700), ("probe/sibling", 0o700)]
-        {
+        for (name, mode) in [
+            ("slots", 0o711),
+            ("locks", 0o700),
+            ("taken", 0o700),
+            ("trash", 0o700),
+            ("probe", 0o700),
+            ("probe/sibling", 0o700),
+        ] {
             let dir = state_dir.join(name);
             make_dir(&dir, mode).map_err(io(&dir))?;
         }
-        let slots = Self { state_dir };
+        let slots = Self { state_dir, handed: Arc::default() };
         let decoy = slots.decoy();
         std::fs::write(&decoy, "the answer of another cell\n").map_err(io(&decoy))?;
         Ok(slots)
@@ -80,10 +90,12 @@ impl Slots {
             match lock.try_lock() {
                 Ok(()) => {
                     let dir = self.state_dir.join("slots").join(&name);
+                    let taken = self.state_dir.join("taken").join(&name);
                     let trash = self.state_dir.join("trash").join(&name);
+                    let handed = Arc::clone(&self.handed);
                     let root = rustix::process::geteuid().is_root();
                     let owner = root.then_some(FIRST_OWNER + number as u32);
-                    return Ok(Slot { dir, trash, owner, lock: Arc::new(lock) });
+                    return Ok(Slot { dir, taken, trash, handed, owner, lock: Arc::new(lock) });
                 }
                 Err(std::fs::TryLockError::WouldBlock) => {}
                 Err(std::fs::TryLockError::Error(error)) => {
@@ -101,20 +113,93 @@ impl Slot {
     /// Regular files, directories, their exec bits and links that stay inside are copied; anything else is refused by
     /// name. A workspace made before from the same slot is gone afterwards.
     pub fn fresh(&mut self, template: Option<&Path>) -> Result<Workspace, WorkspaceError> {
-        make_dir(&self.trash, 0o700).map_err(WorkspaceError::io("create", &self.trash))?;
-        discard(&self.dir, &self.trash)?;
-        make_dir(&self.dir, 0o711).map_err(WorkspaceError::io("create", &self.dir))?;
-        for name in ["ws", "home", "tmp"] {
-            let dir = self.dir.join(name);
-            make_dir(&dir, 0o700).map_err(WorkspaceError::io("create", &dir))?;
-        }
-        let workspace = Workspace::new(self.dir.clone(), self.owner, Arc::clone(&self.lock));
+        self.clear()?;
+        let workspace = self.workspace();
+        make_dir(workspace.root(), 0o700).map_err(WorkspaceError::io("create", workspace.root()))?;
         if let Some(template) = template {
             copy_template(template, workspace.root())?;
         }
-        workspace.hand_over_all()?;
+        self.hand_over(workspace)
+    }
+
+    /// Where to collect what an agent left: a directory that does not exist yet, which nobody but the harness enters.
+    pub fn taken(&mut self) -> Result<&Path, WorkspaceError> {
+        make_dir(&self.trash, 0o700).map_err(WorkspaceError::io("create", &self.trash))?;
+        discard(&self.taken, &self.trash)?;
+        Ok(&self.taken)
+    }
+
+    /// As [`Slot::fresh`], with what was collected into [`Slot::taken`] as the workspace: it is moved there, which
+    /// spares a file system a second copy.
+    pub fn fresh_of_taken(&mut self) -> Result<Workspace, WorkspaceError> {
+        self.clear()?;
+        let workspace = self.workspace();
+        let root = workspace.root();
+        std::fs::rename(&self.taken, root).map_err(WorkspaceError::io("create", root))?;
+        set_mode(root, 0o700).map_err(WorkspaceError::io("set the mode of", root))?;
+        self.hand_over(workspace)
+    }
+
+    /// Everything away but a home or a tmp in which nothing happened.
+    fn clear(&self) -> Result<(), WorkspaceError> {
+        for (dir, mode) in [(&self.trash, 0o700), (&self.dir, 0o711)] {
+            make_dir(dir, mode).map_err(WorkspaceError::io("create", dir))?;
+        }
+        discard(&self.dir.join("ws"), &self.trash)?;
+        let handed = self.handed.lock().unwrap_or_else(PoisonError::into_inner);
+        for name in ["home", "tmp"] {
+            let dir = self.dir.join(name);
+            if !handed.is_untouched(&dir) {
+                discard(&dir, &self.trash)?;
+                make_dir(&dir, 0o700).map_err(WorkspaceError::io("create", &dir))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn workspace(&self) -> Workspace {
+        Workspace::new(self.dir.clone(), self.owner, Arc::clone(&self.lock))
+    }
+
+    fn hand_over(&self, workspace: Workspace) -> Result<Workspace, WorkspaceError> {
+        let mut handed = self.handed.lock().unwrap_or_else(PoisonError::into_inner);
+        let [home, tmp] = [workspace.home(), workspace.tmp()].map(|dir| handed.is_untouched(dir));
+        workspace.hand_over_all([true, !home, !tmp])?;
+        handed.note(workspace.home());
+        handed.note(workspace.tmp());
         Ok(workspace)
     }
+}
+
+/// When each home and tmp was handed over, by the file system's own clock: whatever is done to a directory or in it
+/// moves its change time, which nobody can set. One that has not moved is as good as new, and making directories anew
+/// for every cell is dear on a file system that has just deleted many.
+#[derive(Debug, Default)]
+struct HandedOver(HashMap<PathBuf, ChangeTime>);
+
+type ChangeTime = (u64, i64, i64);
+
+impl HandedOver {
+    fn is_untouched(&self, dir: &Path) -> bool {
+        let same = self.0.get(dir).is_some_and(|handed| Some(*handed) == change_time(dir));
+        same && std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none())
+    }
+
+    fn note(&mut self, dir: &Path) {
+        match change_time(dir) {
+            Some(time) => self.0.insert(dir.to_owned(), time),
+            None => self.0.remove(dir),
+        };
+    }
+}
+
+fn change_time(dir: &Path) -> Option<ChangeTime> {
+    let meta = std::fs::symlink_metadata(dir).ok()?;
+    meta.is_dir().then(|| (meta.ino(), meta.ctime(), meta.ctime_nsec()))
+}
+
+fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
 }
 
 /// Creates a directory with this mode whatever the umask; one that exists stays as it is.
@@ -123,7 +208,7 @@ fn make_dir(path: &Path, mode: u32) -> std::io::Result<()> {
         return Ok(());
     }
     DirBuilder::new().recursive(true).mode(mode).create(path)?;
-    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
+    set_mode(path, mode)
 }
 
 #[cfg(test)]
@@ -168,6 +253,48 @@ mod tests {
         }
         let error = Slots::open(&state).unwrap().take().unwrap_err();
         assert!(matches!(error, WorkspaceError::NoFreeSlot { slots: SLOTS, .. }), "{error}");
+    }
+
+    #[test]
+    fn only_a_home_in_which_nothing_happened_is_handed_over_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let slots = Slots::open(dir.path()).unwrap();
+        let inode = |path: &Path| std::fs::metadata(path).unwrap().ino();
+        let first = slots.take().unwrap().fresh(None).unwrap();
+        let (home, tmp) = (first.home().to_owned(), first.tmp().to_owned());
+        let (at_home, at_tmp) = (inode(&home), inode(&tmp));
+        // Created and gone again: it is empty and looks as before, but something has happened in it.
+        std::fs::write(tmp.join("passing"), "x").unwrap();
+        std::fs::remove_file(tmp.join("passing")).unwrap();
+        let held = std::fs::File::open(&tmp).unwrap();
+        drop(first);
+        let second = slots.take().unwrap().fresh(None).unwrap();
+        assert_eq!((second.home(), inode(&home)), (home.as_path(), at_home));
+        assert_ne!(inode(&tmp), at_tmp);
+        drop((held, second));
+        // Rights that were changed and put back count as well.
+        set_mode(&home, 0o777).unwrap();
+        set_mode(&home, 0o700).unwrap();
+        let held = std::fs::File::open(&home).unwrap();
+        let _third = slots.take().unwrap().fresh(None).unwrap();
+        assert_ne!(inode(&home), at_home);
+        drop(held);
+    }
+
+    #[test]
+    fn what_was_collected_becomes_the_workspace() {
+        let dir = tempfile::tempdir().unwrap();
+        let slots = Slots::open(dir.path()).unwrap();
+        let mut slot = slots.take().unwrap();
+        let workspace = slot.fresh(None).unwrap();
+        std::fs::write(workspace.root().join("left"), "x").unwrap();
+        std::fs::write(workspace.home().join("kept back"), "x").unwrap();
+        let taken = slot.taken().unwrap().to_owned();
+        workspace.collect(&taken, &crate::CollectCaps::default()).unwrap();
+        let copy = slot.fresh_of_taken().unwrap();
+        assert_eq!(std::fs::read_to_string(copy.root().join("left")).unwrap(), "x");
+        assert_eq!(std::fs::read_dir(copy.home()).unwrap().count(), 0);
+        assert!(!taken.exists());
     }
 
     #[test]

@@ -101,12 +101,13 @@ impl Workspace {
         }
     }
 
-    /// Hands everything in the workspace over, and the three directories last.
-    pub(crate) fn hand_over_all(&self) -> Result<(), WorkspaceError> {
+    /// Hands over what is in those of the three directories that are `new`, and each of them last.
+    pub(crate) fn hand_over_all(&self, new: [bool; 3]) -> Result<(), WorkspaceError> {
         if self.owner.is_none() {
             return Ok(());
         }
-        let mut waiting = self.writable();
+        let all = self.writable().into_iter().zip(new);
+        let mut waiting: Vec<PathBuf> = all.filter_map(|(dir, new)| new.then_some(dir)).collect();
         while let Some(dir) = waiting.pop() {
             for entry in std::fs::read_dir(&dir).map_err(WorkspaceError::io("list", &dir))? {
                 let entry = entry.map_err(WorkspaceError::io("list", &dir))?;

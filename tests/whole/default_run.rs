@@ -32,6 +32,11 @@ fn the_default_experiment_ends_green_and_says_what_it_does_not_show() {
     assert_eq!(control["role"], "negative-control");
     assert_eq!(gate(control, "first_request_tokens")["decision"], "FAIL");
 
+    let code = contrast(&analysis, "code-mode-vs-entries");
+    for metric in ["first_request_tokens", "total_tokens", "turns", "tool_calls"] {
+        assert_eq!(gate(code, metric)["decision"], "PASS", "{metric}");
+    }
+
     let first = &contrast(&analysis, "loaded-vs-bare")["metrics"]["first_request_tokens"];
     assert_eq!(first["gmr"], 1.0, "the extension is present and shows nothing");
     assert!(
@@ -84,7 +89,8 @@ fn read_edit_and_write_go_through_their_own_tools(place: &Workplace, record: &Va
     for event in trace.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
         let action = event["action"].as_str().unwrap_or_default();
         if event["event"] == "oracle_step" && matches!(action, "read" | "edit" | "write") {
-            assert_eq!(event["tool"], action, "{}: {event}", record["dir"]);
+            let tool = if record["arm"] == "code-mode" { "eval" } else { action };
+            assert_eq!(event["tool"], tool, "{}: {event}", record["dir"]);
             steps += 1;
         }
     }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::arguments;
 use crate::catalogue::{Access, CALL, GATEWAY, SEARCH, ToolDefinition, access};
+use crate::code::{self, CodeCall};
 use crate::devices::{self, DeviceCall};
 use crate::offer::{Found, Loaded, Offer};
 use crate::pipeline::{Origin, Reach};
@@ -23,6 +24,8 @@ pub(crate) enum Job {
     Run(Reach),
     /// The user has to be asked.
     Ask(Value),
+    /// A script has to run.
+    Code(CodeCall),
     /// The conversation goes on otherwise.
     Turn(Turning),
 }
@@ -105,6 +108,12 @@ fn by_name(offer: &mut Offer, tool: &ToolDefinition, given: Value, marked: bool)
             Job::Loaded(offer.search(&text("query"), limit))
         }
         CALL => nested(offer, &text("name"), Ok(given["arguments"].clone())),
+        "eval" | "execute_typescript" => Job::Code(CodeCall::Run(given)),
+        "exec" => Job::Code(CodeCall::Begin(given)),
+        "wait" => Job::Code(CodeCall::Wait(given)),
+        "list_functions" | "get_function_details" | "execute_bash" => {
+            Job::Done(look(offer, &tool.name, &given))
+        }
         "ask" => Job::Ask(given),
         "checkpoint" if marked => Job::refused("there is a mark already; rewind to it first".to_owned()),
         "checkpoint" => Job::Turn(Turning::Mark),
@@ -144,8 +153,21 @@ fn nested(offer: &Offer, name: &str, given: Result<Value, String>) -> Job {
     }
 }
 
+/// A look at what code can call.
+fn look(offer: &Offer, name: &str, given: &Value) -> Result<String, String> {
+    let functions = offer.code().map(|code| code.functions()).ok_or("code mode is off")?;
+    match name {
+        "list_functions" => Ok(functions.listing()),
+        "get_function_details" => {
+            let names: Vec<String> = serde_json::from_value(given["functions"].clone()).unwrap_or_default();
+            functions.details(&names)
+        }
+        _ => code::look(given["command"].as_str().unwrap_or_default(), functions),
+    }
+}
+
 /// Tools that only the loop itself can carry out.
-fn by_conversation(name: &str) -> bool {
+pub(crate) fn by_conversation(name: &str) -> bool {
     ["ask", "checkpoint", "rewind", "yield"].contains(&name)
 }
 
@@ -162,7 +184,7 @@ mod tests {
         match job(&mut offer, &call, false) {
             Job::Done(told) => told.unwrap_err(),
             Job::Run(reach) => Desk::in_workspace(folder.path()).run(&reach.tool, reach.given).unwrap_err(),
-            other @ (Job::Loaded(_) | Job::Ask(_) | Job::Turn(_)) => panic!("{other:?}"),
+            other @ (Job::Loaded(_) | Job::Ask(_) | Job::Code(_) | Job::Turn(_)) => panic!("{other:?}"),
         }
     }
 

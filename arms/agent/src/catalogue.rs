@@ -34,6 +34,8 @@ enum Home {
     Agent,
     /// To a way of discovery, which brings it; no surface lists it.
     Discovery,
+    /// To a shape of code mode, which brings it; no surface lists it.
+    Code,
     /// To the extension, in this group. One without a group could be neither loaded nor held back.
     Group(&'static str),
 }
@@ -45,6 +47,16 @@ pub(crate) enum Access {
     Shared,
     /// It may change something.
     Exclusive,
+}
+
+impl Home {
+    /// Can a surface list it?
+    fn is_listed(self) -> bool {
+        match self {
+            Self::Agent | Self::Group(_) => true,
+            Self::Discovery | Self::Code => false,
+        }
+    }
 }
 
 macro_rules! rows {
@@ -90,6 +102,13 @@ const TOOLS: &[Row] = rows! {
     "capabilities", Home::Discovery, Exclusive;
     "tool_search", Home::Discovery, Exclusive;
     "tool_call", Home::Discovery, Exclusive;
+    "eval", Home::Code, Exclusive;
+    "exec", Home::Code, Exclusive;
+    "wait", Home::Code, Exclusive;
+    "list_functions", Home::Code, Shared;
+    "get_function_details", Home::Code, Shared;
+    "execute_typescript", Home::Code, Exclusive;
+    "execute_bash", Home::Code, Exclusive;
 };
 
 /// Who brought a tool. A registry hides and loads what is its own and nothing else.
@@ -110,7 +129,7 @@ fn row(name: &str) -> Option<&'static Row> {
 /// Who brought a tool of the catalogue.
 pub(crate) fn owner(name: &str) -> Owner {
     match row(name).map(|row| row.home) {
-        Some(Home::Agent | Home::Discovery) => Owner::Agent,
+        Some(Home::Agent | Home::Discovery | Home::Code) => Owner::Agent,
         Some(Home::Group(_)) | None => Owner::Extension,
     }
 }
@@ -119,7 +138,7 @@ pub(crate) fn owner(name: &str) -> Owner {
 pub(crate) fn home_group(name: &str) -> Option<&'static str> {
     match row(name)?.home {
         Home::Group(group) => Some(group),
-        Home::Agent | Home::Discovery => None,
+        Home::Agent | Home::Discovery | Home::Code => None,
     }
 }
 
@@ -128,9 +147,9 @@ pub(crate) fn access(name: &str) -> Access {
     row(name).map_or(Access::Exclusive, |row| row.access)
 }
 
-/// Does a way of discovery bring it?
-pub(crate) fn is_of_discovery(name: &str) -> bool {
-    row(name).is_some_and(|row| row.home == Home::Discovery)
+/// Does a way of discovery, or code mode, bring it?
+pub(crate) fn is_brought(name: &str) -> bool {
+    row(name).is_some_and(|row| !row.home.is_listed())
 }
 
 /// A tool as the model is told of it.
@@ -165,7 +184,7 @@ impl ToolDefinition {
 
 /// The names of all tools that a surface can list, in the order of the catalogue.
 pub fn tool_names() -> Vec<&'static str> {
-    TOOLS.iter().filter(|row| row.home != Home::Discovery).map(|row| row.name).collect()
+    TOOLS.iter().filter(|row| row.home.is_listed()).map(|row| row.name).collect()
 }
 
 /// The tool of this name, the gateway among them.

@@ -1,11 +1,14 @@
 //! The loop: plan, ask, carry out the calls of the turn, ask again, until a turn without calls.
 
+use std::sync::Arc;
+
 use bench_core::{Resource, Resources, Scheduling};
 use bench_wire::{Call, Turn};
 
 use crate::answer::{Job, Turning, access_of, job};
 use crate::budget;
 use crate::catalogue::Access;
+use crate::code::{CodeCall, Scripts};
 use crate::door::{Door, DoorError};
 use crate::offer::Offer;
 use crate::pipeline::{Answered, Pipeline};
@@ -27,6 +30,8 @@ pub(crate) enum ConversationError {
     Surface(#[from] SurfaceError),
     #[error(transparent)]
     Door(#[from] DoorError),
+    #[error("code mode is on and its worker cannot be started: {0}")]
+    Worker(std::io::Error),
     #[error("the runtime for network calls cannot be made: {0}")]
     Runtime(std::io::Error),
 }
@@ -46,7 +51,9 @@ struct Conversation<'a> {
     door: &'a Door,
     asked: Asked<'a>,
     offer: Offer,
-    pipeline: Pipeline<'a>,
+    pipeline: Arc<Pipeline>,
+    /// Where code mode is on.
+    scripts: Option<Scripts>,
     system: String,
     said: Vec<Said>,
     /// Length of the conversation at the mark, with the turn of the mark itself.
@@ -55,7 +62,7 @@ struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    fn begin(start: &'a Start, door: &'a Door) -> Result<Self, SurfaceError> {
+    fn begin(start: &'a Start, door: &'a Door) -> Result<Self, ConversationError> {
         let mut offer = Offer::of(&start.surface, &start.capabilities, start.wire)?;
         offer.preload(&start.surface, &start.instruction);
         Ok(Self {
@@ -67,7 +74,11 @@ impl<'a> Conversation<'a> {
             },
             system: offer.system_text(&start.workspace.to_string_lossy()),
             said: vec![Said::User(start.instruction.clone())],
-            pipeline: Pipeline::new(Desk::in_workspace(&start.workspace), start.surface.budget.as_ref()),
+            pipeline: Arc::new(Pipeline::new(
+                Desk::in_workspace(&start.workspace),
+                start.surface.budget.as_ref(),
+            )),
+            scripts: offer.code().map(Scripts::ready).transpose().map_err(ConversationError::Worker)?,
             mark: None,
             turn: 0,
             start,
@@ -131,6 +142,8 @@ impl<'a> Conversation<'a> {
     /// Asks the model; first for a summary when the conversation fills its share of the window.
     async fn next_turn(&mut self) -> Result<Turn, DoorError> {
         let body = self.body();
+        let repeated = self.each_turn().map_or(0, str::len) as u64;
+        self.pipeline.tally().repeated_guidance_bytes += repeated;
         if !self.is_too_long(&body) {
             return self.door.ask(body).await;
         }
@@ -143,7 +156,22 @@ impl<'a> Conversation<'a> {
     }
 
     fn body(&self) -> Vec<u8> {
-        self.asked.request(&Shown { system: &self.system, said: &self.said, offer: Some(&self.offer) })
+        let shown = |said: &[Said]| {
+            self.asked.request(&Shown { system: &self.system, said, offer: Some(&self.offer) })
+        };
+        match self.each_turn() {
+            None => shown(&self.said),
+            Some(text) => {
+                let mut said = self.said.clone();
+                said.push(Said::User(text.to_owned()));
+                shown(&said)
+            }
+        }
+    }
+
+    /// What is said at the end of every request.
+    fn each_turn(&self) -> Option<&str> {
+        self.offer.code().and_then(|code| code.mode.each_turn.as_deref())
     }
 
     /// Does the next request fill its share of the window, and is there anything to sum up?
@@ -201,6 +229,14 @@ impl<'a> Conversation<'a> {
         answered
     }
 
+    /// A call that concerns scripts. It is never beside another one of its turn.
+    fn script(&mut self, call: &CodeCall) -> Result<String, String> {
+        match (&mut self.scripts, self.offer.code()) {
+            (Some(scripts), Some(code)) => scripts.carry_out(self.turn, call, code, &self.pipeline),
+            (Some(_) | None, _) => Err("code mode is off".to_owned()),
+        }
+    }
+
     /// The calls of one wave: asked for in their order, carried out beside one another.
     async fn wave(&mut self, calls: &[Call]) -> Vec<Answered> {
         let mut jobs = Vec::with_capacity(calls.len());
@@ -209,6 +245,7 @@ impl<'a> Conversation<'a> {
             let job = job(&mut self.offer, call, self.mark.is_some());
             jobs.push(match job {
                 Job::Ask(question) => Job::Done(self.door.ask_person(&question).await),
+                Job::Code(call) => Job::Done(self.script(&call)),
                 other @ (Job::Done(_) | Job::Loaded(_) | Job::Run(_) | Job::Turn(_)) => other,
             });
         }

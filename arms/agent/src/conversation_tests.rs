@@ -20,14 +20,14 @@ use crate::offer::tests::{deferred, direct, surface};
 use crate::start::Start;
 
 /// An answer of the server: status, content type, body.
-type Answer = (u16, &'static str, Vec<u8>);
+pub(crate) type Answer = (u16, &'static str, Vec<u8>);
 
-fn says(text: &str) -> Answer {
+pub(crate) fn says(text: &str) -> Answer {
     let turn = Turn { text: text.into(), finish: Some("stop".into()), ..Turn::default() };
     (200, "text/event-stream", write_stream(&turn, StreamUsage::Included).concat())
 }
 
-fn calls(calls: &[(&str, Value)]) -> Answer {
+pub(crate) fn calls(calls: &[(&str, Value)]) -> Answer {
     let calls = calls.iter().enumerate().map(|(index, (name, arguments))| Call {
         id: format!("call_{index}"),
         name: (*name).into(),
@@ -39,7 +39,7 @@ fn calls(calls: &[(&str, Value)]) -> Answer {
 }
 
 /// Serves the answers in order and returns what the loop said at its end and the bodies that it sent.
-fn hold_against(surface: Surface, answers: Vec<Answer>) -> (Result<String, String>, Vec<Value>) {
+pub(crate) fn hold_against(surface: Surface, answers: Vec<Answer>) -> (Result<String, String>, Vec<Value>) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.txt"), "one\ntwo\n").unwrap();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -98,11 +98,11 @@ async fn serve(
     }
 }
 
-fn core_four() -> Surface {
+pub(crate) fn core_four() -> Surface {
     surface(vec![direct("read"), direct("bash"), direct("edit"), direct("write")])
 }
 
-fn results(request: &Value) -> Vec<&str> {
+pub(crate) fn results(request: &Value) -> Vec<&str> {
     let messages = request["messages"].as_array().unwrap();
     messages.iter().filter(|m| m["role"] == "tool").map(|m| m["content"].as_str().unwrap()).collect()
 }

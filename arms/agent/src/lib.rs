@@ -9,6 +9,7 @@ mod answer;
 mod arguments;
 mod budget;
 mod catalogue;
+mod code;
 mod conversation;
 #[cfg(test)]
 mod conversation_tests;
@@ -20,6 +21,7 @@ mod registry;
 mod request;
 mod schedule;
 mod search;
+mod servers;
 mod start;
 mod surface_check;
 mod tally;
@@ -29,6 +31,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+pub use bench_code::code_worker_main;
 pub use catalogue::tool_names;
 #[doc(hidden)]
 pub use registry::planner;

@@ -3,8 +3,12 @@
 
 use std::sync::Arc;
 
+use bench_code::{Callback, Reach};
 use bench_core::experiment::Capabilities;
-use bench_core::{Discovery, ModelExposure, Prompt, Resource, Resources, Surface, SurfaceTool, WireKind};
+use bench_core::{
+    CodeExposure, Discovery, ModelExposure, Prompt, Resource, Resources, Surface, SurfaceServer, SurfaceTool,
+    WireKind,
+};
 use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcherBuilder;
 use serde_json::{Value, json};
@@ -13,9 +17,10 @@ use crate::catalogue::{
     BRIEF_TEXT, CALL, GATEWAY, Owner, SEARCH, SYSTEM_TEXT, ToolDefinition, group_purpose, home_group, owner,
     tool,
 };
+use crate::code::{Bridged, CodeOffer, OWN};
 use crate::registry::{Collision, Loading, Refused, Registration, Registry};
 use crate::surface_check::{SurfaceError, check_surface};
-use crate::{devices, search};
+use crate::{devices, search, servers};
 
 /// Tools that a search finds where the call sets no limit.
 const FOUND: usize = 8;
@@ -36,6 +41,7 @@ pub(crate) struct Offer {
     /// Deferred tools that a search of this conversation has shown.
     found: Vec<Arc<ToolDefinition>>,
     collisions: Vec<Collision>,
+    code: Option<CodeOffer>,
 }
 
 /// How deferred tools become callable in this conversation: the surface's way, once flags and wire have been asked.
@@ -107,12 +113,20 @@ impl Offer {
             resident: Vec::new(),
             found: Vec::new(),
             collisions: Vec::new(),
+            code: surface.code.as_ref().and_then(|mode| CodeOffer::of(mode, capabilities)),
         };
+        let entries: Vec<SurfaceTool> = surface.tools.iter().map(|entry| offer.exposed(entry)).collect();
         // Direct tools stand before those of discovery, whatever the order of the file.
         let (direct, others): (Vec<_>, Vec<_>) =
-            surface.tools.iter().partition(|entry| entry.model == ModelExposure::Direct);
+            entries.iter().partition(|entry| entry.model == ModelExposure::Direct);
         for entry in direct {
             offer.add(surface, entry)?;
+        }
+        for server in &surface.servers {
+            offer.add_server(server);
+        }
+        for name in offer.code.as_ref().map(|code| code.mode.shape.tools()).unwrap_or_default() {
+            offer.add_own(name);
         }
         for name in offer.discovery.tools() {
             offer.add_own(name);
@@ -146,8 +160,13 @@ impl Offer {
             devices::describe(&mut definition, surface);
         }
         let home = entry.group.clone().or_else(|| home_group(&entry.name).map(str::to_owned));
+        let definition = Arc::new(definition);
+        if let (Some(code), CodeExposure::Bridged) = (&mut self.code, entry.code) {
+            code.bridged
+                .push(Bridged { callback: callback(&definition), definition: Arc::clone(&definition) });
+        }
         let registered = self.registry.register(Registration {
-            definition: Arc::new(definition),
+            definition,
             owner: owner(&entry.name),
             group: home,
             exposure: entry.model,
@@ -163,6 +182,42 @@ impl Offer {
                 Err(SurfaceError::Homeless { surface: surface.name.to_string(), tool: entry.name.clone() })
             }
         }
+    }
+
+    /// A tool as it is exposed once it is known whether code mode is on.
+    fn exposed(&self, entry: &SurfaceTool) -> SurfaceTool {
+        let model = exposure(self.code.as_ref(), entry.model, entry.code, &entry.name);
+        SurfaceTool { model, ..entry.clone() }
+    }
+
+    /// The tools of a server, all exposed alike; what a server keeps from the model stays where it is.
+    fn add_server(&mut self, server: &SurfaceServer) {
+        for tool in servers::tools(&server.name).expect("the surface has been checked") {
+            let definition = Arc::new(tool.definition(&server.name));
+            if tool.reach() == Reach::Invisible {
+                continue;
+            }
+            let model = exposure(self.code.as_ref(), server.model, server.code, &definition.name);
+            if let (Some(code), CodeExposure::Bridged) = (&mut self.code, server.code) {
+                let callback = tool.callback(&server.name);
+                code.bridged.push(Bridged { definition: Arc::clone(&definition), callback });
+            }
+            let registration = Registration {
+                definition,
+                owner: Owner::Foreign(server.name.clone()),
+                group: None,
+                exposure: model,
+                needs: None,
+            };
+            if let Err(Refused::Taken(collision)) = self.registry.register(registration) {
+                self.collisions.push(collision);
+            }
+        }
+    }
+
+    /// Code mode, where it is on.
+    pub(crate) fn code(&self) -> Option<&CodeOffer> {
+        self.code.as_ref()
     }
 
     /// A tool that the way of discovery brings.
@@ -187,6 +242,13 @@ impl Offer {
     /// Makes the plan of the next request.
     pub(crate) fn plan(&mut self, resources: &Resources) {
         self.shown = self.registry.plan(resources);
+        if let Some(code) = &mut self.code {
+            let needs = |name: &str| Resource::needed_by(name).filter(|_| self.followed);
+            code.plan(&self.shown, |name| needs(name).is_none_or(|needed| resources.has(needed)));
+            for tool in &mut self.shown {
+                *tool = code.dressed(tool);
+            }
+        }
     }
 
     /// The tools of the plan.
@@ -377,6 +439,38 @@ impl Offer {
     pub(crate) fn undispatchable(&self, dispatches: impl Fn(&str) -> bool) -> Vec<String> {
         let shown = self.shown.iter().map(|tool| tool.name.clone());
         shown.filter(|name| !dispatches(name) || !self.registry.is_shown(name)).collect()
+    }
+}
+
+/// What the model sees of a tool: one that is hidden behind code is shown where code mode is off, and where it is named as
+/// a direct one.
+fn exposure(
+    code: Option<&CodeOffer>,
+    model: ModelExposure,
+    bridge: CodeExposure,
+    name: &str,
+) -> ModelExposure {
+    match (code, model, bridge) {
+        (None, ModelExposure::Hidden, CodeExposure::Bridged) => ModelExposure::Direct,
+        (Some(code), _, _) if code.mode.direct_tools.iter().any(|direct| direct == name) => {
+            ModelExposure::Direct
+        }
+        (None | Some(_), model, _) => model,
+    }
+}
+
+/// A tool of the catalogue as code is given it.
+fn callback(definition: &ToolDefinition) -> Callback {
+    Callback {
+        tool: definition.name.clone(),
+        owner: match owner(&definition.name) {
+            Owner::Agent | Owner::Extension => OWN.to_owned(),
+            Owner::Foreign(name) => name,
+        },
+        description: definition.description.clone(),
+        parameters: definition.parameters.clone(),
+        annotations: Value::Null,
+        reach: Reach::Model,
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) fn surface(tools: Vec<SurfaceTool>) -> Surface {
         budget: None,
         compaction: None,
         scheduling: bench_core::Scheduling::Serial,
+        code: None,
+        servers: Vec::new(),
     }
 }
 

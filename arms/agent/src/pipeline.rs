@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use bench_code::Stop;
 use bench_core::ResultBudget;
 use bench_wire::Call;
 use serde_json::Value;
@@ -23,6 +24,8 @@ pub(crate) enum Origin {
     Model,
     /// A tool that the model called.
     Tool,
+    /// A script. What it awaits it has put in order itself, so that its commands may run beside one another.
+    Code,
 }
 
 /// A call of a tool whose arguments fit its schema.
@@ -43,17 +46,17 @@ pub(crate) struct Answered {
 
 /// What all calls of one conversation share.
 #[derive(Debug)]
-pub(crate) struct Pipeline<'a> {
-    pub(crate) desk: Desk<'a>,
-    budget: Option<&'a ResultBudget>,
+pub(crate) struct Pipeline {
+    pub(crate) desk: Desk,
+    budget: Option<ResultBudget>,
     tally: Mutex<Tally>,
     /// Calls that tools make wait here for one another as the calls of a turn do in their waves.
     gate: RwLock<()>,
 }
 
-impl<'a> Pipeline<'a> {
-    pub(crate) fn new(desk: Desk<'a>, budget: Option<&'a ResultBudget>) -> Self {
-        Self { desk, budget, tally: Mutex::default(), gate: RwLock::default() }
+impl Pipeline {
+    pub(crate) fn new(desk: Desk, budget: Option<&ResultBudget>) -> Self {
+        Self { desk, budget: budget.cloned(), tally: Mutex::default(), gate: RwLock::default() }
     }
 
     /// The counts. A call that panicked must not take those of the others with it.
@@ -85,6 +88,7 @@ impl<'a> Pipeline<'a> {
             Job::Done(result) => (result, Vec::new(), None),
             Job::Loaded(loaded) => (Ok(loaded.text), loaded.schemas, None),
             Job::Run(reach) => (self.reach(reach), Vec::new(), None),
+            Job::Code(_) => (Err("nothing runs code here".to_owned()), Vec::new(), None),
             Job::Ask(_) => (Err("the user was not asked".to_owned()), Vec::new(), None),
             Job::Turn(turning) => (Ok(turning.told().to_owned()), Vec::new(), Some(turning)),
         };
@@ -93,15 +97,22 @@ impl<'a> Pipeline<'a> {
 
     /// One call, whole. What a tool calls waits for its turn here: code may start many calls at once.
     pub(crate) fn reach(&self, reach: Reach) -> Result<String, String> {
+        self.reach_until(reach, None)
+    }
+
+    /// The same, given up when it is said.
+    pub(crate) fn reach_until(&self, reach: Reach, stop: Option<&Stop>) -> Result<String, String> {
         self.tally().reached(&reach.tool, reach.origin);
-        let run = || self.desk.run(&reach.tool, reach.given);
+        let run = || self.desk.run_until(&reach.tool, reach.given, stop);
         match (reach.origin, access(&reach.tool)) {
             (Origin::Model, Access::Shared | Access::Exclusive) => run(),
-            (Origin::Tool, Access::Shared) => {
+            // A command may run for as long as its script: whoever waits for it would wait for the script.
+            (Origin::Code, Access::Exclusive) if reach.tool == "bash" => run(),
+            (Origin::Tool | Origin::Code, Access::Shared) => {
                 let _beside = self.gate.read().unwrap_or_else(PoisonError::into_inner);
                 run()
             }
-            (Origin::Tool, Access::Exclusive) => {
+            (Origin::Tool | Origin::Code, Access::Exclusive) => {
                 let _alone = self.gate.write().unwrap_or_else(PoisonError::into_inner);
                 run()
             }
@@ -111,7 +122,7 @@ impl<'a> Pipeline<'a> {
     /// Cuts a result to the surface's budget and keeps the original as evidence.
     fn bounded(&self, turn: u32, call: &Call, mut answered: Answered) -> Answered {
         self.tally().failed_calls += u64::from(answered.text.starts_with(REFUSED));
-        let Some(budget) = self.budget else { return answered };
+        let Some(budget) = &self.budget else { return answered };
         // What a search found must stay whole, and a part of the archive is small by itself.
         if !answered.schemas.is_empty()
             || call.name == "archive_read"

@@ -97,7 +97,9 @@ pub fn first_request(
     let (capabilities, wire) = (&Capabilities::default(), WireKind::OpenaiChat);
     let mut offer = Offer::of(surface, capabilities, wire)?;
     offer.preload(surface, instruction);
-    let (system, said) = (offer.system_text(cwd), [Said::User(instruction.to_owned())]);
+    let system = offer.system_text(cwd);
+    let mut said = vec![Said::User(instruction.to_owned())];
+    said.extend(offer.code().and_then(|code| code.mode.each_turn.clone()).map(Said::User));
     let shown = Shown { system: &system, said: &said, offer: Some(&offer) };
     Ok(Asked { model, settings, capabilities, wire }.request(&shown))
 }

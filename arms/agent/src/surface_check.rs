@@ -1,9 +1,10 @@
 //! Is a surface one that this agent can show? Asked by the harness before a run and by the agent when it starts.
 
-use bench_core::{CodeExposure, Discovery, ModelExposure, Surface};
+use bench_core::{CodeExposure, CodeMode, Discovery, ModelExposure, Surface};
 use grep_regex::RegexMatcherBuilder;
 
-use crate::catalogue::{CALL, GATEWAY, SEARCH, group_names, is_of_discovery, tool, tool_names};
+use crate::catalogue::{CALL, GATEWAY, SEARCH, group_names, is_brought, tool, tool_names};
+use crate::servers;
 
 /// What is wrong with a surface.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +28,9 @@ pub enum SurfaceError {
         tool: String,
     },
     /// A tool of discovery as a listed tool.
-    #[error("surface {surface:?} lists the tool {tool:?}; it comes by itself with its way of discovery")]
+    #[error(
+        "surface {surface:?} lists the tool {tool:?}; it comes by itself with its way of discovery or with [code]"
+    )]
     DiscoveryListed {
         /// The surface.
         surface: String,
@@ -120,15 +123,13 @@ pub enum SurfaceError {
         /// Its way of discovery.
         discovery: &'static str,
     },
-    /// A tool that code could call, in a surface that has no tool which runs code.
-    #[error(
-        "surface {surface:?} bridges the tool {tool:?} to code, and no tool of this build runs code; set code = \"no\""
-    )]
-    NoCodeTool {
+    /// Something about code mode that makes no sense.
+    #[error("surface {surface:?}: {fault}")]
+    Code {
         /// The surface.
         surface: String,
-        /// The tool.
-        tool: String,
+        /// What is wrong, with the remedy.
+        fault: String,
     },
     /// Guidance about a tool that the model is not shown.
     #[error(
@@ -157,6 +158,7 @@ pub fn check_surface(surface: &Surface) -> Result<(), SurfaceError> {
         return Err(SurfaceError::NothingToLoad { surface: name(), discovery: surface.discovery.word() });
     }
     check_preload(surface)?;
+    check_code(surface)?;
     check_numbers(surface)?;
     let shows = |tool: &str| surface.tools.iter().any(|t| t.name == tool && t.model == ModelExposure::Direct);
     if surface.discovery == Discovery::Devices && !(shows("read") && shows("write")) {
@@ -220,7 +222,7 @@ fn check_numbers(surface: &Surface) -> Result<(), SurfaceError> {
 fn check_tool(surface: &Surface, index: usize) -> Result<(), SurfaceError> {
     let entry = &surface.tools[index];
     let (surface_name, tool_name) = (surface.name.to_string(), entry.name.clone());
-    if is_of_discovery(&entry.name) {
+    if is_brought(&entry.name) {
         return Err(SurfaceError::DiscoveryListed { surface: surface_name, tool: tool_name });
     }
     if tool(&entry.name).is_none() {
@@ -230,9 +232,58 @@ fn check_tool(surface: &Surface, index: usize) -> Result<(), SurfaceError> {
     if surface.tools[..index].iter().any(|earlier| earlier.name == entry.name) {
         return Err(SurfaceError::Twice { surface: surface_name, tool: tool_name });
     }
-    match entry.code {
-        CodeExposure::No => Ok(()),
-        CodeExposure::Bridged => Err(SurfaceError::NoCodeTool { surface: surface_name, tool: tool_name }),
+    Ok(())
+}
+
+fn check_code(surface: &Surface) -> Result<(), SurfaceError> {
+    let fault = |fault: String| Err(SurfaceError::Code { surface: surface.name.to_string(), fault });
+    if let Some(server) = surface.servers.iter().find(|server| servers::tools(&server.name).is_none()) {
+        return fault(format!(
+            "there is no server {:?}; the servers are {}",
+            server.name,
+            servers::names().join(", ")
+        ));
+    }
+    let tools = || surface.tools.iter().filter(|tool| tool.code == CodeExposure::Bridged);
+    let bridged = tools().next().map(|tool| tool.name.as_str());
+    let bridged_server = surface.servers.iter().find(|server| server.code == CodeExposure::Bridged);
+    let bridged = bridged.or(bridged_server.map(|server| server.name.as_str()));
+    match (&surface.code, bridged) {
+        (None, Some(name)) => {
+            fault(format!("bridges {name:?} to code, and nothing runs code; add [code] or set code = \"no\""))
+        }
+        (Some(code), None) => fault(format!(
+            "has [code] of the shape {:?} and bridges no tool; set code = \"bridged\"",
+            code.shape.word()
+        )),
+        (Some(code), Some(_)) => {
+            let unknown =
+                code.direct_tools.iter().find(|name| !surface.tools.iter().any(|tool| tool.name == **name));
+            match unknown {
+                Some(name) => {
+                    fault(format!("code.direct-tools names {name:?}, which is not in its list of tools"))
+                }
+                None => check_limits(surface, code),
+            }
+        }
+        (None, None) => Ok(()),
+    }
+}
+
+fn check_limits(surface: &Surface, code: &CodeMode) -> Result<(), SurfaceError> {
+    let limits = &code.limits;
+    let table = [
+        ("code.limits.time-ms", limits.time_ms as usize, 1, "it must be at least 1"),
+        ("code.limits.memory-bytes", limits.memory_bytes, 4 << 20, "an engine needs at least 4194304"),
+        ("code.limits.calls", limits.calls, 1, "it must be at least 1"),
+        ("code.limits.value-bytes", limits.value_bytes, 512, "it must be at least 512"),
+        ("code.limits.nested-bytes", limits.nested_bytes, 512, "it must be at least 512"),
+    ];
+    match table.into_iter().find(|(_, value, least, _)| value < least) {
+        Some((key, value, _, remedy)) => {
+            Err(SurfaceError::Number { surface: surface.name.to_string(), key, value, remedy })
+        }
+        None => Ok(()),
     }
 }
 
@@ -270,6 +321,7 @@ fn absent_tool_named<'a>(surface: &Surface, line: &'a str) -> Option<&'a str> {
             Discovery::SearchResult => &[SEARCH, CALL],
         };
         brought.contains(&name)
+            || surface.code.as_ref().is_some_and(|code| code.shape.tools().contains(&name))
             || surface.tools.iter().any(|tool| tool.name == name && tool.model == ModelExposure::Direct)
     };
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';

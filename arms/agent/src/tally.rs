@@ -9,6 +9,7 @@ use bench_core::Resources;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::code::Graph;
 use crate::pipeline::Origin;
 
 /// Counts since the start of the conversation.
@@ -24,6 +25,18 @@ pub(crate) struct Tally {
     pub calls: u64,
     /// Calls that tools made.
     pub nested_calls: u64,
+    /// Of these, made by a script while another of its calls was open.
+    pub concurrent_nested_calls: u64,
+    /// Scripts that were handed over.
+    pub scripts: u64,
+    /// Of these, failed for whatever reason.
+    pub script_errors: u64,
+    /// Of these, handed over right after one that had failed.
+    pub script_retries: u64,
+    /// Of these, ended at their time limit.
+    pub script_timeouts: u64,
+    /// Bytes said at the end of requests, again every time.
+    pub repeated_guidance_bytes: u64,
     /// Of the calls, carried out beside another.
     pub concurrent_calls: u64,
     /// Of the calls, equal in name and arguments to an earlier one.
@@ -55,7 +68,7 @@ impl Tally {
 
     /// A tool runs, perhaps through another one.
     pub(crate) fn reached(&mut self, name: &str, origin: Origin) {
-        self.nested_calls += u64::from(origin == Origin::Tool);
+        self.nested_calls += u64::from(origin != Origin::Model);
         self.archive_reads += u64::from(name == "archive_read");
         self.used(name);
     }
@@ -104,6 +117,8 @@ pub(crate) enum AgentEvent<'a> {
     Waves { turn: u32, waves: Vec<Vec<&'a str>> },
     /// A result before it was cut.
     Original { turn: u32, tool: &'a str, reference: Option<&'a str>, text: &'a str },
+    /// A script that came to its end, with the calls that it made and the graph of calls that was declared with it.
+    Script { turn: u32, ending: &'a str, calls: Vec<serde_json::Value>, graph: Option<&'a Graph> },
     /// Counts so far.
     Tally { turn: u32, tally: &'a Tally },
     /// The end: what is said last.

@@ -9,7 +9,7 @@ use bench_core::experiment::ModelSettings;
 use bench_core::{Sha256Hex, Surface};
 use serde_json::Value;
 
-const SURFACES: [&str; 11] = [
+const SURFACES: [&str; 20] = [
     "bare",
     "loaded",
     "gateway",
@@ -21,6 +21,15 @@ const SURFACES: [&str; 11] = [
     "search-result",
     "devices",
     "native",
+    "code-mode",
+    "code-eval",
+    "code-catalog",
+    "code-filesystem",
+    "code-sidecar",
+    "code-exec",
+    "code-mixed",
+    "code-servers",
+    "bare-servers",
 ];
 const CWD: &str = "/var/lib/bench/0/ws";
 
@@ -178,6 +187,15 @@ fn what_each_version_of_a_surface_shows_is_pinned() {
             "search-result 1 bded9aa3e33fee45",
             "devices 1 8737fe47070b1404",
             "native 1 9a424e97a5118a69",
+            "code-mode 1 910f5fc5f8f0d584",
+            "code-eval 1 843c948b243bad1d",
+            "code-catalog 1 10215b68f5694a4d",
+            "code-filesystem 1 7d313e4eca730c37",
+            "code-sidecar 1 8b275e87e98feb5d",
+            "code-exec 1 095e97a3c4828e08",
+            "code-mixed 1 1366107d511476db",
+            "code-servers 1 9ca2437347773891",
+            "bare-servers 1 7a6c85732cdfcb8b",
         ]
     );
 }

@@ -330,7 +330,8 @@ fn order(script: &Script<'_>, epoch: u64, stored: Map<String, Value>) -> Order {
     for function in script.functions.all() {
         let mut place = |object: &str, name: &str| {
             let (object, name, tool) = (object.to_owned(), name.to_owned(), function.tool.clone());
-            functions.push(Place { object, name, tool, about: function.description.clone() });
+            let about = format!("{} args: {}", function.description, function.arguments);
+            functions.push(Place { object, name, tool, about });
         };
         match script.globals {
             Globals::OneObject => {

@@ -101,14 +101,34 @@ impl Functions {
     }
 
     /// One line for each function as a method of an object that holds them by the names of their tools: types without
-    /// descriptions.
-    pub fn as_methods(&self) -> String {
-        let named: String = self.named_types();
-        let line = |function: &Function| {
-            format!("  {}(args: {}): Promise<unknown>;\n", property(&function.tool), function.arguments)
+    /// descriptions, and what it does in a sentence. What is not `own` is declared namespace by namespace as far as `room` bytes go, and named otherwise.
+    pub fn as_methods(&self, own: &str, mut room: usize) -> String {
+        let line = |function: &&Function| {
+            let about = first_line(&function.description);
+            format!(
+                "  {}(args: {}): Promise<unknown>; // {about}\n",
+                property(&function.tool),
+                function.arguments
+            )
         };
-        let methods: String = self.functions.iter().map(line).collect();
-        format!("{named}declare const tool: {{\n{methods}}};\n")
+        let (mut types, mut methods, mut left_out) = (String::new(), String::new(), String::new());
+        for (namespace, functions) in self.by_namespace() {
+            let lines: String = functions.iter().map(line).collect();
+            let named: String =
+                functions.iter().flat_map(|function| &function.named).map(named_type).collect();
+            let is_own = namespace == capitalised(own);
+            if is_own || lines.len() + named.len() <= room {
+                room -= if is_own { 0 } else { lines.len() + named.len() };
+                types.push_str(&named);
+                methods.push_str(&lines);
+            } else {
+                left_out.push_str(&format!(
+                    "// {} more functions of {namespace}: searchTools(words) within a script finds them and tells their arguments.\n",
+                    functions.len()
+                ));
+            }
+        }
+        format!("{types}declare const tool: {{\n{methods}}};\n{left_out}")
     }
 
     /// Every namespace with its functions and what they do in a line each.
@@ -173,11 +193,6 @@ impl Functions {
             "One folder a namespace, one file a function; call them as Namespace.function(args).\n\n{}",
             self.names()
         )
-    }
-
-    fn named_types(&self) -> String {
-        let types = self.functions.iter().flat_map(|function| &function.named);
-        types.map(|(name, text)| format!("type {name} = {text};\n")).collect()
     }
 
     fn by_namespace(&self) -> Vec<(&str, Vec<&Function>)> {
@@ -283,6 +298,10 @@ fn declaration(function: &Function) -> String {
         function.name,
         function.told,
     )
+}
+
+fn named_type((name, text): &(String, String)) -> String {
+    format!("type {name} = {text};\n")
 }
 
 fn first_line(text: &str) -> String {

@@ -77,9 +77,13 @@ fn declarations_of_every_form_are_typescript() {
         callback("odd-name", json!({"type": "object", "properties": {"a b": {"description": "x */ y"}}}));
     odd.annotations = json!({"destructiveHint": true, "idempotentHint": false});
     let functions = Functions::of(&[odd, callback("svc__tree", node)]);
-    let methods = functions.as_methods();
+    let methods = functions.as_methods("agent", 1000);
+    let short = functions.as_methods("agent", 10);
+    assert!(short.contains("odd-name") && !short.contains("svc__tree"), "{short}");
+    assert!(short.contains("// 1 more functions of Svc: searchTools"), "{short}");
     assert!(
-        methods.contains("  \"odd-name\"(args: { \"a b\"?: unknown }): Promise<unknown>;\n"),
+        methods
+            .contains("  \"odd-name\"(args: { \"a b\"?: unknown }): Promise<unknown>; // Does odd-name.\n"),
         "{methods}"
     );
     assert!(methods.contains("type SvcTreeArguments = { kids?: SvcTreeArguments[] };"), "{methods}");

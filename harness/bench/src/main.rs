@@ -27,6 +27,7 @@ fn main() -> ExitCode {
     match args.next().as_deref().and_then(|first| first.to_str()) {
         Some("sandbox-exec") => return bench_isolation::sandbox_exec_main(),
         Some("agent") => return bench_agent::agent_main(args),
+        Some("code-worker") => return bench_agent::code_worker_main(),
         Some(_) | None => {}
     }
     let options =

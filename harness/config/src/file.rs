@@ -302,6 +302,10 @@ pub struct MatrixFile {
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub scheduling: Vec<Spanned<String>>,
+    /// Surfaces whose code mode is taken.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub code: Vec<Spanned<String>>,
 }
 
 /// What a model can do beyond plain calls of tools. Left out: no, and nothing is sent.

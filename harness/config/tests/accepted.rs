@@ -35,16 +35,16 @@ fn the_default_experiment_is_the_four_arm_ablation() {
     assert_eq!(experiment.name.as_str(), "four-arm-ablation");
     assert_eq!(experiment.repeats, 2);
     let arms: Vec<&str> = experiment.arms.iter().map(|arm| arm.surface.as_str()).collect();
-    assert_eq!(arms, ["bare", "loaded", "gateway", "entries"]);
+    assert_eq!(arms, ["bare", "loaded", "gateway", "entries", "code-mode"]);
     let gated = |metric| {
         let gate = experiment.gates.iter().find(|gate| gate.metric == metric).unwrap();
         assert_eq!(gate.margin, Margin::RatioAtMost { limit: 1.25 });
         gate.contrasts.len()
     };
-    assert_eq!(gated(Metric::FirstRequestTokens), 3);
-    assert_eq!(gated(Metric::TotalTokens), 3);
-    assert_eq!(gated(Metric::Turns), 2);
-    assert_eq!(gated(Metric::ToolCalls), 2);
+    assert_eq!(gated(Metric::FirstRequestTokens), 4);
+    assert_eq!(gated(Metric::TotalTokens), 4);
+    assert_eq!(gated(Metric::Turns), 3);
+    assert_eq!(gated(Metric::ToolCalls), 3);
     let control = experiment.contrasts.iter().find(|c| c.role == ContrastRole::NegativeControl).unwrap();
     assert_eq!(control.candidate.as_str(), "entries");
 }
@@ -217,5 +217,5 @@ fn a_gate_without_contrasts_hangs_on_all_that_are_not_merely_reported() {
     let text = DEFAULT.replace("role = \"negative-control\"", "role = \"reported\"");
     let experiment = accepted(&text).experiment;
     let names: Vec<&str> = experiment.gates[0].contrasts.iter().map(|name| name.as_str()).collect();
-    assert_eq!(names, ["gateway-vs-bare", "loaded-vs-bare"]);
+    assert_eq!(names, ["gateway-vs-bare", "loaded-vs-bare", "code-mode-vs-entries"]);
 }

@@ -69,6 +69,18 @@ pub struct BridgeRule {
     /// Further arguments beside `field`, with `{tool}`.
     #[serde(default)]
     pub with: BTreeMap<String, String>,
+    /// How several calls that do not depend on one another are written as one; none = each stands alone.
+    #[serde(default)]
+    pub batch: Option<BatchRule>,
+}
+
+/// How several nested calls are written as one script.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchRule {
+    /// One of the calls as an expression, with `{tool}` and `{arguments}` (JSON).
+    pub call: String,
+    /// The script, with `{calls}`: all of them, separated by commas.
+    pub code: String,
 }
 
 /// The tool by which another is made callable.
@@ -78,4 +90,6 @@ pub struct DiscoveryRule {
     pub tool: String,
     /// Arguments that load `{group}` or find `{tool}`.
     pub load_arguments: serde_json::Value,
+    /// Does it look up tools of every kind, whether a rule names a group for them or not?
+    pub for_code: bool,
 }

@@ -6,6 +6,7 @@
 pub mod action;
 pub mod catalogue;
 pub mod clock;
+pub mod code_mode;
 pub mod digest;
 pub mod ending;
 pub mod event;
@@ -29,6 +30,7 @@ pub mod tokenizer;
 pub use action::{Action, ActionKind, Plan, Step};
 pub use catalogue::Catalogue;
 pub use clock::{Clock, SystemClock};
+pub use code_mode::{CodeLimits, CodeMode, CodePrelude, CodeShape, CodeSwitch, SurfaceServer};
 pub use digest::Sha256Hex;
 pub use ending::{Blame, Counting, Disposition, Ending, EndingKind, LimitHit, Rerun};
 pub use event::RunEvent;

@@ -40,6 +40,9 @@ pub struct Mechanism {
 const SEARCHES: [&str; 6] =
     ["tool_search", "ToolSearch", "capabilities", "load_tools", "openpi_load_tools", "search_tool_functions"];
 
+/// Names of tools that take code whose functions are declared elsewhere than in their descriptions.
+const CODE: [&str; 1] = ["execute_typescript"];
+
 /// The mechanisms that the tools of an attempt show, each with whether it fired.
 pub fn mechanisms(tools: &[ToolEntry], loads: &[Load]) -> Vec<Mechanism> {
     let named = |wanted: &dyn Fn(&ToolEntry) -> bool| -> Vec<String> {
@@ -52,7 +55,7 @@ pub fn mechanisms(tools: &[ToolEntry], loads: &[Load]) -> Vec<Mechanism> {
         let holds = |nested: &ToolEntry| {
             nested.r#where == "description" && nested.namespace.as_ref() == Some(&tool.name)
         };
-        tools.iter().any(holds)
+        CODE.contains(&tool.name.as_str()) || tools.iter().any(holds)
     });
     let found = tools.iter().any(|tool| tool.exposure == "found") || !loads.is_empty();
     let all = [

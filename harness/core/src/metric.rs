@@ -56,6 +56,20 @@ pub enum Metric {
     ArchiveReadsPerResult,
     /// Bytes of results that were kept out of the context.
     BytesKeptOut,
+    /// Scripts that the model handed over.
+    Scripts,
+    /// Of these, failed for whatever reason.
+    ScriptErrors,
+    /// Of these, handed over right after one that had failed.
+    ScriptRetries,
+    /// Of these, ended at their time limit.
+    ScriptTimeouts,
+    /// Nested calls over scripts.
+    NestedCallsPerScript,
+    /// Of the nested calls, the share made while another one of the script was open.
+    NestedConcurrentShare,
+    /// Bytes of guidance that was said again at the end of requests.
+    RepeatedGuidanceBytes,
     /// Times a person had to answer, hand over or approve.
     HumanSteps,
     /// Exec to exit of the agent.
@@ -97,7 +111,7 @@ pub struct MetricNature {
 
 impl Metric {
     /// Every metric, in the order of reports.
-    pub const ALL: [Metric; 32] = [
+    pub const ALL: [Metric; 39] = [
         Metric::PassRate,
         Metric::FirstRequestTokens,
         Metric::InputTokens,
@@ -123,6 +137,13 @@ impl Metric {
         Metric::ConcurrentShare,
         Metric::ArchiveReadsPerResult,
         Metric::BytesKeptOut,
+        Metric::Scripts,
+        Metric::ScriptErrors,
+        Metric::ScriptRetries,
+        Metric::ScriptTimeouts,
+        Metric::NestedCallsPerScript,
+        Metric::NestedConcurrentShare,
+        Metric::RepeatedGuidanceBytes,
         Metric::HumanSteps,
         Metric::WallMs,
         Metric::CostUsd,
@@ -160,6 +181,13 @@ impl Metric {
             Self::ConcurrentShare => "concurrent_share",
             Self::ArchiveReadsPerResult => "archive_reads_per_result",
             Self::BytesKeptOut => "bytes_kept_out",
+            Self::Scripts => "scripts",
+            Self::ScriptErrors => "script_errors",
+            Self::ScriptRetries => "script_retries",
+            Self::ScriptTimeouts => "script_timeouts",
+            Self::NestedCallsPerScript => "nested_calls_per_script",
+            Self::NestedConcurrentShare => "nested_concurrent_share",
+            Self::RepeatedGuidanceBytes => "repeated_guidance_bytes",
             Self::HumanSteps => "human_steps",
             Self::WallMs => "wall_ms",
             Self::CostUsd => "cost_usd",
@@ -204,12 +232,20 @@ impl Metric {
             | Self::DiscoveryCalls
             | Self::NeverDiscovered
             | Self::RepeatedCalls
+            | Self::Scripts
+            | Self::ScriptErrors
+            | Self::ScriptRetries
+            | Self::ScriptTimeouts
             | Self::UnneededLoads
             | Self::LateLoads
             | Self::LifecycleViolations
             | Self::HumanSteps => ("count", Direction::Lower, false, true),
             // Ratios of what was reached until the end: a cut takes from both sides.
-            Self::CallsPerTurn | Self::ConcurrentShare => ("ratio", Direction::Higher, false, false),
+            Self::CallsPerTurn
+            | Self::ConcurrentShare
+            | Self::NestedCallsPerScript
+            | Self::NestedConcurrentShare => ("ratio", Direction::Higher, false, false),
+            Self::RepeatedGuidanceBytes => ("bytes", Direction::Lower, false, true),
             Self::ArchiveReadsPerResult => ("ratio", Direction::Lower, false, false),
             Self::BytesKeptOut => ("bytes", Direction::Higher, false, false),
             Self::WallMs => ("ms", Direction::Lower, false, true),

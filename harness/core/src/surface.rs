@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::code_mode::{CodeMode, SurfaceServer};
 use crate::id::SurfaceId;
 
 /// A surface of the reference agent.
@@ -36,6 +37,12 @@ pub struct Surface {
     /// How the calls of one turn are carried out.
     #[serde(default)]
     pub scheduling: Scheduling,
+    /// How tools are called by code; none = not at all.
+    #[serde(default)]
+    pub code: Option<CodeMode>,
+    /// Servers whose tools join those of the list.
+    #[serde(default)]
+    pub servers: Vec<SurfaceServer>,
 }
 
 /// One of the independent parts of a surface. An ablation changes one of them and nothing else.
@@ -56,11 +63,13 @@ pub enum SurfaceFactor {
     Compaction,
     /// How the calls of one turn are carried out.
     Scheduling,
+    /// How tools are called by code.
+    Code,
 }
 
 impl SurfaceFactor {
     /// Every factor.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Tools,
         Self::Discovery,
         Self::Guidance,
@@ -68,6 +77,7 @@ impl SurfaceFactor {
         Self::Budget,
         Self::Compaction,
         Self::Scheduling,
+        Self::Code,
     ];
 
     /// The word used in files and output.
@@ -80,6 +90,7 @@ impl SurfaceFactor {
             Self::Budget => "budget",
             Self::Compaction => "compaction",
             Self::Scheduling => "scheduling",
+            Self::Code => "code",
         }
     }
 }
@@ -236,6 +247,7 @@ impl Surface {
         match factor {
             SurfaceFactor::Tools => {
                 self.tools = other.tools;
+                self.servers = other.servers;
                 self.extension = other.extension;
             }
             SurfaceFactor::Discovery => {
@@ -248,6 +260,7 @@ impl Surface {
             SurfaceFactor::Budget => self.budget = other.budget,
             SurfaceFactor::Compaction => self.compaction = other.compaction,
             SurfaceFactor::Scheduling => self.scheduling = other.scheduling,
+            SurfaceFactor::Code => self.code = other.code,
         }
         self
     }

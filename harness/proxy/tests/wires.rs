@@ -181,6 +181,7 @@ fn bridged(told: &str) -> Arc<Lexicon> {
         code: "const r = await tools.{tool}({arguments}); text(r.output)".into(),
         json: false,
         with: Default::default(),
+        batch: None,
     };
     Arc::new(Lexicon { bridges: vec![bridge], ..lexicon() })
 }

@@ -204,6 +204,18 @@ pub struct Metrics {
     #[serde(default)]
     pub bytes_kept_out: Option<u64>,
     #[serde(default)]
+    pub scripts: Option<u64>,
+    #[serde(default)]
+    pub script_errors: Option<u64>,
+    #[serde(default)]
+    pub script_retries: Option<u64>,
+    #[serde(default)]
+    pub script_timeouts: Option<u64>,
+    #[serde(default)]
+    pub concurrent_nested_calls: Option<u64>,
+    #[serde(default)]
+    pub repeated_guidance_bytes: Option<u64>,
+    #[serde(default)]
     pub human_steps: Option<u64>,
     pub wall_ms: Option<f64>,
     pub cost_usd: Option<f64>,
@@ -260,6 +272,13 @@ impl CellRecord {
             Metric::ConcurrentShare => ratio(m.concurrent_calls, m.tool_calls),
             Metric::ArchiveReadsPerResult => ratio(m.archive_reads, m.results_cut),
             Metric::BytesKeptOut => count(m.bytes_kept_out),
+            Metric::Scripts => count(m.scripts),
+            Metric::ScriptErrors => count(m.script_errors),
+            Metric::ScriptRetries => count(m.script_retries),
+            Metric::ScriptTimeouts => count(m.script_timeouts),
+            Metric::NestedCallsPerScript => ratio(m.nested_tool_calls, m.scripts),
+            Metric::NestedConcurrentShare => ratio(m.concurrent_nested_calls, m.nested_tool_calls),
+            Metric::RepeatedGuidanceBytes => count(m.repeated_guidance_bytes),
             Metric::HumanSteps => count(m.human_steps),
             Metric::WallMs => m.wall_ms,
             Metric::CostUsd => m.cost_usd,

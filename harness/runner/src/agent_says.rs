@@ -19,6 +19,18 @@ struct Tally {
     results_cut: u64,
     archive_reads: u64,
     bytes_kept_out: u64,
+    #[serde(default)]
+    concurrent_nested_calls: Option<u64>,
+    #[serde(default)]
+    scripts: Option<u64>,
+    #[serde(default)]
+    script_errors: Option<u64>,
+    #[serde(default)]
+    script_retries: Option<u64>,
+    #[serde(default)]
+    script_timeouts: Option<u64>,
+    #[serde(default)]
+    repeated_guidance_bytes: Option<u64>,
 }
 
 /// Adds the agent's last count to the record. Without one the numbers stay unknown.
@@ -32,6 +44,12 @@ pub(crate) fn add(record: &mut CellRecord, stdout: &Path) {
     metrics.results_cut = Some(tally.results_cut);
     metrics.archive_reads = Some(tally.archive_reads);
     metrics.bytes_kept_out = Some(tally.bytes_kept_out);
+    metrics.concurrent_nested_calls = tally.concurrent_nested_calls;
+    metrics.scripts = tally.scripts;
+    metrics.script_errors = tally.script_errors;
+    metrics.script_retries = tally.script_retries;
+    metrics.script_timeouts = tally.script_timeouts;
+    metrics.repeated_guidance_bytes = tally.repeated_guidance_bytes;
 }
 
 fn last_tally(text: &str) -> Option<Tally> {

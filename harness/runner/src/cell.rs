@@ -293,9 +293,13 @@ impl Stage<'_> {
         workspace: Workspace,
         findings: &mut Findings,
     ) -> Result<(), AttemptError> {
-        let outputs = self.dir.join("outputs");
         let fault = |what: String| Ending::because(EndingKind::HarnessFault, what);
-        let collected = match workspace.collect(&outputs, &CollectCaps::default()) {
+        let taken = slot.taken().map(Path::to_owned);
+        let collected = taken.and_then(|taken| {
+            let collected = workspace.collect(&taken, &CollectCaps::default())?;
+            Ok((taken, collected))
+        });
+        let (taken, collected) = match collected {
             Ok(collected) => collected,
             Err(error) => {
                 findings.ending = Some(fault(format!("collecting outputs: {error}")));
@@ -303,20 +307,17 @@ impl Stage<'_> {
             }
         };
         findings.left_out = collected.left_out;
-        let patch =
-            workspace_patch(&self.task.workspace_dir(), &outputs).map_err(AttemptError::at(&outputs))?;
+        let patch = workspace_patch(&self.task.workspace_dir(), &taken).map_err(AttemptError::at(&taken))?;
         keep(&self.dir.join("workspace.patch"), patch.as_bytes())?;
         let kept = &self.task.agent_configuration;
-        match bench_isolation::set_aside(&outputs, &self.task.workspace_dir(), kept) {
-            Ok(taken) => findings.left_out.extend(taken),
+        match bench_isolation::set_aside(&taken, &self.task.workspace_dir(), kept) {
+            Ok(aside) => findings.left_out.extend(aside),
             Err(error) => {
                 findings.ending = Some(fault(format!("preparing the verifier's copy: {error}")));
                 return Ok(());
             }
         }
-        let verified = self.verdict(slot, &outputs).await;
-        fs::remove_dir_all(&outputs).map_err(AttemptError::at(&outputs))?;
-        match verified {
+        match self.verdict(slot).await {
             Ok(verification) => {
                 let passed = verification.passed;
                 findings.verification = Some(verification);
@@ -327,8 +328,8 @@ impl Stage<'_> {
         Ok(())
     }
 
-    async fn verdict(&self, slot: &mut Slot, outputs: &Path) -> Result<Verification, Box<Ending>> {
-        let copy = slot.fresh(Some(outputs)).map_err(|e| {
+    async fn verdict(&self, slot: &mut Slot) -> Result<Verification, Box<Ending>> {
+        let copy = slot.fresh_of_taken().map_err(|e| {
             Box::new(Ending::because(EndingKind::HarnessFault, format!("verifier's workspace: {e}")))
         })?;
         let hidden = [self.harness.run_dir.root().to_owned(), self.harness.slots.decoy()].map(absolute);
@@ -352,15 +353,14 @@ impl Stage<'_> {
     /// Everything that the journal's record points at.
     fn keep_evidence(&self, findings: &Findings) -> Result<(), AttemptError> {
         if let Some(exit) = &findings.exit {
-            keep(&self.dir.join("stdout"), &whole(&exit.stdout))?;
-            keep(&self.dir.join("stderr"), &whole(&exit.stderr))?;
+            keep_words(&self.dir, "stdout", &whole(&exit.stdout))?;
+            keep_words(&self.dir, "stderr", &whole(&exit.stderr))?;
             keep_json(&self.dir.join("isolation.json"), &exit.isolation)?;
         }
         if let Some(verification) = &findings.verification {
             let dir = self.dir.join("verify");
-            fs::create_dir_all(&dir).map_err(AttemptError::at(&dir))?;
-            keep(&dir.join("stdout"), &verification.stdout)?;
-            keep(&dir.join("stderr"), &verification.stderr)?;
+            keep_words(&dir, "stdout", &verification.stdout)?;
+            keep_words(&dir, "stderr", &verification.stderr)?;
         }
         Ok(())
     }
@@ -369,6 +369,15 @@ impl Stage<'_> {
 /// A path that means the same in a cell, which has another working directory.
 fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
+}
+
+/// What a program said. Silence leaves no file: most cells say nothing on most streams.
+fn keep_words(dir: &Path, stream: &str, words: &[u8]) -> Result<(), AttemptError> {
+    if words.is_empty() {
+        return Ok(());
+    }
+    fs::create_dir_all(dir).map_err(AttemptError::at(dir))?;
+    keep(&dir.join(stream), words)
 }
 
 fn keep(path: &Path, bytes: &[u8]) -> Result<(), AttemptError> {

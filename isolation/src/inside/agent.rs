@@ -77,7 +77,10 @@ fn prepare(start: &Start<'_>, ear: Option<OwnedFd>) -> Result<Raised, Refusal> {
     let places = start.grants.as_deref().map_or(Places::Host(system), Places::Own);
     let user = CellUser::of(start)?;
     let rules = walls::prepare(abi, &places, &order.policy, own_image)?;
-    capabilities::empty_bounding_set()?;
+    if start.grants.is_some() {
+        // A user namespace began with a full one; elsewhere the launcher's, which is empty, was inherited.
+        capabilities::empty_own_bounding_set()?;
+    }
     user.take_over([&start.stdout, &start.stderr])?;
     user.become_it(&order.policy)?;
     capabilities::drop_all()?;
@@ -211,7 +214,7 @@ fn execute(order: &Order, own: BorrowedFd<'_>, raised: &Raised, words: &mut std:
     if let Err(error) = kernel::close_at_exec_from(3) {
         return Refusal::no_wall("descriptors", error);
     }
-    kernel::reset_signals();
+    kernel::unblock_signals();
     let image = match order.program {
         Some(_) => Image::Path(&argv[0]),
         None => Image::Descriptor(own),

@@ -10,16 +10,19 @@ const WALL: &str = "capabilities";
 
 /// Empties the bounding set, where this process may: before its user changes. Where it may not (no `CAP_SETPCAP`),
 /// `no_new_privs` keeps an exec from giving anything back; the probes look at what is left.
-pub(crate) fn empty_bounding_set() -> Result<(), Refusal> {
-    let fail = |detail: std::io::Error| Refusal::no_wall(WALL, detail);
-    let held = rustix::thread::capabilities(None).map_err(|error| fail(error.into()))?;
-    if held.effective.contains(CapabilitySet::SETPCAP) {
+pub(crate) fn empty_bounding_set() -> std::io::Result<()> {
+    if rustix::thread::capabilities(None)?.effective.contains(CapabilitySet::SETPCAP) {
         let mut number = 0;
-        while kernel::drop_from_bounding_set(number).map_err(fail)? {
+        while kernel::drop_from_bounding_set(number)? {
             number += 1;
         }
     }
     Ok(())
+}
+
+/// As [`empty_bounding_set`], between fork and exec.
+pub(crate) fn empty_own_bounding_set() -> Result<(), Refusal> {
+    empty_bounding_set().map_err(|error| Refusal::no_wall(WALL, error))
 }
 
 /// Empties the other four sets.

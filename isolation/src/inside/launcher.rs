@@ -11,7 +11,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlag
 use rustix::process::{DumpableBehavior, Pid, Signal};
 
 use super::probe::Outsiders;
-use super::{supervisor, tree, trial};
+use super::{capabilities, supervisor, tree, trial};
 use crate::kernel::{self, Fork};
 use crate::layout::SystemView;
 use crate::message::{Hello, Order, Refusal, Report};
@@ -129,6 +129,8 @@ pub(crate) fn set_up() -> std::io::Result<(Surroundings, OwnedFd)> {
     rustix::process::chdir("/")?;
     // A parent may have ignored SIGCHLD, and with it every exit status here.
     kernel::reset_signals();
+    // Every cell inherits it. The launcher itself keeps what it may do: the set is only looked at by an exec.
+    capabilities::empty_bounding_set()?;
     let signals = kernel::signal_descriptor(&[Signal::CHILD, Signal::TERM])?;
     // Every cell's grounds ask for it.
     let _ = crate::system_paths::granted_system_paths();

@@ -47,8 +47,8 @@ fn declared(tool: &ToolDefinition, freeform: bool, offer: &Offer) -> Value {
             "description": tool.description, "parameters": tool.parameters,
         });
     }
-    // The one tool whose arguments are a text of its own form.
-    if freeform && tool.name == "apply_patch" {
+    // The two tools whose arguments are a text of its own form.
+    if freeform && ["apply_patch", "exec"].contains(&tool.name.as_str()) {
         return json!({"type": "custom", "name": tool.name, "description": tool.description, "format": {"type": "text"}});
     }
     function(tool)

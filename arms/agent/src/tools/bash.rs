@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use bench_code::Stop;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde::Deserialize;
@@ -30,10 +31,13 @@ pub(super) struct Arguments {
 /// How the shell came to its end.
 enum Ended {
     ByItself(ExitStatus),
+    /// Its own time was over.
     Stopped,
+    /// Whoever wanted it does not want it any more.
+    GivenUp,
 }
 
-pub(super) fn run(given: &Arguments, workspace: &Path) -> Result<String, String> {
+pub(super) fn run(given: &Arguments, workspace: &Path, stop: Option<&Stop>) -> Result<String, String> {
     let deadline = match given.timeout {
         None => None,
         Some(seconds) if seconds > 0.0 && seconds <= LONGEST => {
@@ -44,10 +48,11 @@ pub(super) fn run(given: &Arguments, workspace: &Path) -> Result<String, String>
         }
     };
     let mut printed = Tail::default();
-    let ended = follow(given, workspace, deadline, &mut printed)
+    let ended = follow(given, workspace, (deadline, stop), &mut printed)
         .map_err(|error| format!("the shell could not be run: {error}"))?;
     Ok(with_end(printed.text(), &ended)).and_then(|text| match ended {
         Ended::ByItself(_) => Ok(text),
+        Ended::GivenUp => Err(format!("the command was stopped; what it printed until then:\n{text}")),
         Ended::Stopped => Err(format!(
             "the command was stopped after {} seconds; what it printed until then:\n{text}",
             given.timeout.unwrap_or_default()
@@ -57,7 +62,7 @@ pub(super) fn run(given: &Arguments, workspace: &Path) -> Result<String, String>
 
 fn with_end(printed: String, ended: &Ended) -> String {
     let remark = match ended {
-        Ended::Stopped => None,
+        Ended::Stopped | Ended::GivenUp => None,
         Ended::ByItself(status) => match (status.code(), status.signal()) {
             (Some(0), _) => None,
             (Some(code), _) => Some(format!("Command exited with code {code}")),
@@ -79,7 +84,7 @@ fn with_end(printed: String, ended: &Ended) -> String {
 fn follow(
     given: &Arguments,
     workspace: &Path,
-    deadline: Option<Instant>,
+    (deadline, stop): (Option<Instant>, Option<&Stop>),
     printed: &mut Tail,
 ) -> io::Result<Ended> {
     let (output, mut child) = spawn(given, workspace)?;
@@ -91,6 +96,9 @@ fn follow(
         let mut watched = vec![PollFd::new(&shell, PollFlags::IN)];
         if output_open {
             watched.push(PollFd::new(&output, PollFlags::IN));
+        }
+        if let Some(stop) = stop {
+            watched.push(PollFd::new(stop, PollFlags::IN));
         }
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if left == Some(Duration::ZERO) {
@@ -107,6 +115,12 @@ fn follow(
                 child.wait()?;
                 return Err(error.into());
             }
+        }
+        if stop.is_some_and(Stop::is_said) {
+            kill_group(group);
+            child.wait()?;
+            drain(&output, printed)?;
+            return Ok(Ended::GivenUp);
         }
         let shell_ended = !watched[0].revents().is_empty();
         // After the shell's end the pipe holds all that it and its finished children have written.
@@ -164,7 +178,7 @@ mod tests {
     use super::*;
 
     fn bash_in(folder: &Path, command: &str, timeout: Option<f64>) -> Result<String, String> {
-        run(&Arguments { command: command.into(), timeout }, folder)
+        run(&Arguments { command: command.into(), timeout }, folder, None)
     }
 
     fn bash(command: &str) -> String {
@@ -229,6 +243,29 @@ mod tests {
             bash_in(folder.path(), "sleep 86400", Some(0.05)).unwrap_err(),
             "the command was stopped after 0.05 seconds; what it printed until then:\n[No output.]"
         );
+    }
+
+    #[test]
+    fn a_command_that_nobody_wants_any_more_is_stopped_with_its_children() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let (stop, said) = (Stop::new().unwrap(), Stop::new().unwrap());
+        let given = Arguments { command: "(sleep 86400 > pipe) & wait".into(), timeout: None };
+        let told = std::thread::scope(|scope| {
+            let runs = scope.spawn(|| run(&given, folder.path(), Some(&stop)));
+            // It opens once the child holds the other end, and ends once that child is gone.
+            let mut held = std::fs::File::open(&pipe).unwrap();
+            stop.say();
+            assert_eq!(std::io::Read::read(&mut held, &mut [0]).unwrap(), 0);
+            runs.join().unwrap()
+        });
+        assert_eq!(told.unwrap_err(), "the command was stopped; what it printed until then:\n[No output.]");
+        said.say();
+        let told =
+            run(&Arguments { command: "sleep 86400".into(), timeout: None }, folder.path(), Some(&said));
+        assert!(told.is_err());
     }
 
     #[test]

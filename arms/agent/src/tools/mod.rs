@@ -16,11 +16,14 @@ mod rg;
 mod walk;
 mod write;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bench_code::Stop;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+use crate::servers;
 
 /// What tools keep from one call to the next.
 #[derive(Debug, Default)]
@@ -32,8 +35,8 @@ pub(crate) struct Kept {
 
 /// Where tools work and what they keep. Calls that run beside one another share it.
 #[derive(Debug)]
-pub(crate) struct Desk<'a> {
-    workspace: &'a Path,
+pub(crate) struct Desk {
+    workspace: PathBuf,
     kept: Mutex<Kept>,
 }
 
@@ -43,9 +46,9 @@ pub(crate) fn is_built(name: &str) -> bool {
     !NOT_BUILT.contains(&name)
 }
 
-impl<'a> Desk<'a> {
-    pub(crate) fn in_workspace(workspace: &'a Path) -> Self {
-        Self { workspace, kept: Mutex::default() }
+impl Desk {
+    pub(crate) fn in_workspace(workspace: &Path) -> Self {
+        Self { workspace: workspace.to_owned(), kept: Mutex::default() }
     }
 
     /// What is kept. A call that panicked must not take the lists of the others with it.
@@ -59,11 +62,17 @@ impl<'a> Desk<'a> {
     }
 
     /// Runs a tool whose arguments have been checked against its schema.
+    #[cfg(test)]
     pub(crate) fn run(&self, name: &str, given: Value) -> Result<String, String> {
-        let here = self.workspace;
+        self.run_until(name, given, None)
+    }
+
+    /// Runs a tool whose arguments have been checked against its schema; what takes long ends when it is said.
+    pub(crate) fn run_until(&self, name: &str, given: Value, stop: Option<&Stop>) -> Result<String, String> {
+        let here = &self.workspace;
         match name {
             "read" => read::run(&taken(given)?, here),
-            "bash" => bash::run(&taken(given)?, here),
+            "bash" => bash::run(&taken(given)?, here, stop),
             "edit" => edit::run(&taken(given)?, here),
             "write" => write::run(&taken(given)?, here),
             "fd" => fd::run(&taken(given)?, here),
@@ -81,6 +90,12 @@ impl<'a> Desk<'a> {
             "tasks_add" => Ok(lists::add(&mut self.kept().tasks, taken(given)?)),
             "tasks_update" => lists::update(&mut self.kept().tasks, &taken(given)?),
             "tasks_list" => Ok(lists::shown(&self.kept().tasks)),
+            other if servers::of_tool(other).is_some() => {
+                Ok(servers::answer(other, &given)["content"][0]["text"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned())
+            }
             other => Err(format!("{other} is not available in this build")),
         }
     }

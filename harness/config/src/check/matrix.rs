@@ -93,6 +93,7 @@ fn entries(file: &MatrixFile, factor: SurfaceFactor) -> &[Spanned<String>] {
         SurfaceFactor::Budget => &file.budget,
         SurfaceFactor::Compaction => &file.compaction,
         SurfaceFactor::Scheduling => &file.scheduling,
+        SurfaceFactor::Code => &file.code,
     }
 }
 

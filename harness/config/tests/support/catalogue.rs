@@ -19,14 +19,23 @@ pub(crate) fn catalogue() -> Catalogue {
         "search-result",
         "devices",
         "native",
+        "code-mode",
+        "code-eval",
+        "code-catalog",
+        "code-filesystem",
+        "code-sidecar",
+        "code-exec",
+        "code-mixed",
+        "code-servers",
+        "bare-servers",
     ]);
     Catalogue {
         agents: [
             ("reference", reference.clone()),
             ("reference-responses", reference.clone()),
             ("reference-messages", reference),
-            ("pi", surfaces(&["four-tools", "seven-builtins"])),
-            ("codex", surfaces(&["default", "code-mode-only"])),
+            ("pi", surfaces(&["four-tools", "seven-builtins", "codemode", "codemode-only"])),
+            ("codex", surfaces(&["default", "code-mode", "code-mode-only"])),
             ("claude", surfaces(&["bare", "default"])),
             ("command", surfaces(&["own"])),
         ]

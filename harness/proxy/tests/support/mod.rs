@@ -219,6 +219,7 @@ pub fn lexicon() -> Lexicon {
         discovery: vec![DiscoveryRule {
             tool: "capabilities".into(),
             load_arguments: json!({"load": "{group}"}),
+            for_code: false,
         }],
         error_prefixes: vec!["error:".into()],
         sha256: Sha256Hex::of("test"),

@@ -1,6 +1,6 @@
 //! Ids of the oracle's calls: they carry its place in the plan, and agents echo them verbatim.
 //!
-//! `call_p0307_a` = step 3 (from 1), sub-call 7 (from 0), try a; `_b` the one fallback, `_d` a discovery and `_r` a look at the file before it, `_w1`,
+//! `call_p0307_a` = step 3 (from 1), sub-call 7 (from 0), try a; `_b` the one fallback, `_m` several actions in one call, `_d` a discovery and `_r` a look at the file before it, `_w1`,
 //! `_x`, `_i` what a profile adds.
 
 /// Steps and sub-calls that an id can name.
@@ -22,6 +22,8 @@ pub(super) struct CallId {
 pub(super) enum Role {
     /// The action.
     First,
+    /// The action, with those of the step that follow it, in one call.
+    Batch,
     /// The action again, through the next rule, after the first was refused.
     Fallback,
     /// Making the action's tool callable.
@@ -41,6 +43,7 @@ impl std::fmt::Display for CallId {
         write!(f, "call_p{:02}{:02}_", self.step, self.sub)?;
         match self.role {
             Role::First => f.write_str("a"),
+            Role::Batch => f.write_str("m"),
             Role::Fallback => f.write_str("b"),
             Role::Discover => f.write_str("d"),
             Role::Look => f.write_str("r"),
@@ -60,6 +63,7 @@ impl CallId {
         }
         let role = match role {
             "a" => Role::First,
+            "m" => Role::Batch,
             "b" => Role::Fallback,
             "d" => Role::Discover,
             "r" => Role::Look,
@@ -81,8 +85,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ids_are_read_back(step in 0..=LARGEST, sub in 0..=LARGEST, role in 0..8_usize) {
-            let roles = [Role::First, Role::Fallback, Role::Discover, Role::Look, Role::Wander(1), Role::Wander(2), Role::Wrong, Role::Invent];
+        fn ids_are_read_back(step in 0..=LARGEST, sub in 0..=LARGEST, role in 0..9_usize) {
+            let roles = [Role::Batch, Role::First, Role::Fallback, Role::Discover, Role::Look, Role::Wander(1), Role::Wander(2), Role::Wrong, Role::Invent];
             let id = CallId { step, sub, role: roles[role] };
             prop_assert_eq!(CallId::parse(&id.to_string()), Some(id));
         }

@@ -2,6 +2,7 @@
 //! the action's own kind where it is offered, then through a tool that takes code, then one that must be made callable
 //! first, then a substitution, and last any tool whose shape is a shell's.
 
+use bench_core::lexicon::{BatchRule, BridgeRule};
 use bench_core::{Action, ActionKind, LexiconRule};
 use bench_wire::{CallForm, Exposure, ModelRequest, RequestTool, ToolKind};
 use serde_json::{Map, Value};
@@ -70,7 +71,57 @@ pub(super) fn ways(offered: &Offered<'_>, action: &Action, discovery: Discovery)
     ways
 }
 
+/// Several actions that do not depend on one another as one call of a tool that takes code; `None` where no such tool
+/// can carry them all.
+pub(super) fn together(offered: &Offered<'_>, actions: &[&Action]) -> Option<Way> {
+    offered.script.lexicon.bridges.iter().find_map(|bridge| offered.batched(bridge, actions))
+}
+
 impl Offered<'_> {
+    fn batched(&self, bridge: &BridgeRule, actions: &[&Action]) -> Option<Way> {
+        let batch = bridge.batch.as_ref()?;
+        let tool = self.offered(&bridge.tool)?;
+        let calls: Option<Vec<String>> =
+            actions.iter().map(|action| self.nested(bridge, batch, tool, action)).collect();
+        let code = Value::String(batch.code.replace("{calls}", &calls?.join(", ")));
+        let mut fields = Map::new();
+        for (key, value) in bridge.with.iter().filter(|(_, value)| !value.contains("{tool}")) {
+            fields.insert(key.clone(), Value::String(value.clone()));
+        }
+        let arguments = match bridge.field.as_ref().filter(|_| tool.kind != ToolKind::Custom) {
+            Some(field) => {
+                fields.insert(field.clone(), code);
+                Value::Object(fields)
+            }
+            None => code,
+        };
+        Some(way_with(tool, &arguments, false, false))
+    }
+
+    /// One action as a call within a script: by the first rule of its own kind whose tool the code can call.
+    fn nested(
+        &self,
+        bridge: &BridgeRule,
+        batch: &BatchRule,
+        tool: &RequestTool,
+        action: &Action,
+    ) -> Option<String> {
+        let values = Values::of(action).in_workspace(&self.script.workspace);
+        let rules = self
+            .script
+            .lexicon
+            .rules
+            .iter()
+            .filter(|rule| rule.action == action.kind() && !rule.substitution);
+        rules.into_iter().find_map(|rule| {
+            let nested = values.fill(&rule.arguments)?;
+            let names = Values::of_nested(&rule.tool, &nested);
+            let told = names.fill(&Value::String(bridge.told.clone()))?;
+            let call = names.fill(&Value::String(batch.call.clone()))?;
+            self.tells(tool, told.as_str()?).then(|| call.as_str().map(str::to_owned))?
+        })
+    }
+
     /// The tool of this name where it can be called now: one that is only flagged has to be found first.
     fn offered(&self, name: &str) -> Option<&RequestTool> {
         self.request.tool(name).filter(|tool| tool.exposure != Exposure::Deferred)
@@ -100,6 +151,8 @@ impl Offered<'_> {
             if !self.tells(tool, told.as_str()?) {
                 return None;
             }
+            // A text of its own form is the code and nothing else, whatever field a schema would have.
+            let field = bridge.field.as_ref().filter(|_| tool.kind != ToolKind::Custom);
             let code = match bridge.json {
                 true => nested.clone(),
                 false => names.fill(&Value::String(bridge.code.clone()))?,
@@ -108,7 +161,7 @@ impl Offered<'_> {
             for (key, value) in &bridge.with {
                 fields.insert(key.clone(), names.fill(&Value::String(value.clone()))?);
             }
-            let arguments = match &bridge.field {
+            let arguments = match field {
                 Some(field) => {
                     fields.insert(field.clone(), code);
                     Value::Object(fields)
@@ -120,11 +173,11 @@ impl Offered<'_> {
     }
 
     fn load(&self, rule: &LexiconRule, values: &Values) -> Option<Way> {
-        let group = rule.group.as_deref()?;
         if self.offered(&rule.tool).is_some() {
             return None;
         }
         let discovery = self.script.lexicon.discovery.iter().find(|way| self.offered(&way.tool).is_some())?;
+        let group = rule.group.as_deref().or(discovery.for_code.then_some(""))?;
         values.fill(&rule.arguments)?;
         let arguments = Values::of_load(group, &rule.tool).fill(&discovery.load_arguments)?.to_string();
         Some(Way::Load { tool: discovery.tool.clone(), arguments })
@@ -147,6 +200,10 @@ impl Offered<'_> {
 }
 
 fn way_of(tool: &RequestTool, arguments: &Value, rule: &LexiconRule) -> Way {
+    way_with(tool, arguments, rule.substitution, rule.reads_first)
+}
+
+fn way_with(tool: &RequestTool, arguments: &Value, substitution: bool, reads_first: bool) -> Way {
     let form = match tool.kind {
         ToolKind::Custom => CallForm::Custom,
         ToolKind::Function | ToolKind::Hosted(_) => CallForm::Function,
@@ -156,8 +213,8 @@ fn way_of(tool: &RequestTool, arguments: &Value, rule: &LexiconRule) -> Way {
         namespace: tool.namespace.clone(),
         arguments: arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned),
         form,
-        substitution: rule.substitution,
-        reads_first: rule.reads_first,
+        substitution,
+        reads_first,
     }
 }
 

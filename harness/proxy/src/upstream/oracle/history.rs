@@ -92,7 +92,15 @@ impl History {
 
     /// Has an action of this step been called?
     pub(super) fn begun(&self, step: u32) -> bool {
-        self.calls.keys().any(|id| id.step == step && matches!(id.role, Role::First | Role::Fallback))
+        self.calls
+            .keys()
+            .any(|id| id.step == step && matches!(id.role, Role::First | Role::Batch | Role::Fallback))
+    }
+
+    /// The call that carried an action together with others.
+    fn batch(&self, step: u32, sub: u32) -> Option<&Echo> {
+        let of_step = self.calls.iter().filter(|(id, _)| id.step == step && id.role == Role::Batch);
+        of_step.filter(|(id, _)| id.sub <= sub).map(|(_, echo)| echo).next_back()
     }
 
     /// How far an action of a step has come. One whose id is gone while a later one of its step is echoed was done.
@@ -104,6 +112,10 @@ impl History {
                 .map(|result| error_prefixes.iter().any(|prefix| result.starts_with(prefix.as_str())))
         };
         let refused_by = || Progress::RefusedOnce(echo(Role::First).and_then(|first| first.tool.clone()));
+        if let (None, None, Some(batch)) = (echo(Role::First), echo(Role::Fallback), self.batch(step, sub)) {
+            // What was refused as a whole is played one by one.
+            return if refused(batch) == Some(false) { Progress::Done } else { Progress::Open };
+        }
         if let Some(fallback) = echo(Role::Fallback) {
             return match refused(fallback) {
                 None => refused_by(),

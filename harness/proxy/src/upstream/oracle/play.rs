@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::book::OracleScript;
 use super::call_id::{CallId, Role};
-use super::choice::{Discovery, Offered, Way, ways};
+use super::choice::{Discovery, Offered, Way, together, ways};
 use super::fault::Fault;
 use super::history::{History, Progress};
 use crate::upstream::OracleStep;
@@ -72,6 +72,9 @@ impl Table<'_> {
         let Some(actions) = self.script.plan.steps.get(step as usize - 1).map(|step| &step.actions) else {
             return Ok(say(step, NOTHING_LEFT, ActionKind::Answer.word(), true));
         };
+        if let Some(batch) = self.batch(step, actions) {
+            return Ok(Move::Call(vec![batch]));
+        }
         let mut calls = Vec::new();
         let mut answer = None;
         for (sub, action) in (0..).zip(actions) {
@@ -97,6 +100,18 @@ impl Table<'_> {
             Some(text) if calls.is_empty() => Ok(say(step, text, ActionKind::Answer.word(), true)),
             Some(_) | None => Ok(Move::Call(calls)),
         }
+    }
+
+    /// All that a step does in one call, where it does several things and a tool takes code that does them.
+    fn batch(&self, step: u32, actions: &[Action]) -> Option<PlannedCall> {
+        let played: Vec<&Action> =
+            actions.iter().filter(|action| action.kind() != ActionKind::Answer).collect();
+        if played.len() < 2 || self.history.begun(step) {
+            return None;
+        }
+        let way = together(&Offered { script: self.script, request: self.request }, &played)?;
+        let id = CallId { step, sub: 0, role: Role::Batch };
+        Some(planned(id, played[0], way, ("not_offered", false)))
     }
 
     /// The call that an action needs now; `None` when it is done.
