@@ -13,6 +13,7 @@ mod benefit;
 mod calibration;
 mod candidates;
 mod comparison;
+pub mod export;
 mod gate_decision;
 mod looks;
 mod order;
@@ -40,7 +41,7 @@ pub use power::{PowerDesign, PowerTable, power_table};
 pub use preflight::{CannotPass, Preflight, preflight};
 pub use protocol::{AnalysisError, Protocol};
 pub use render::{
-    CellLink, Style, cells_csv, first_table_markdown, github_annotations, html, junit, markdown,
-    preflight_lines, summary, why_not_gated,
+    Attempt, CellLink, Style, cells_csv, first_table_markdown, github_annotations, html, junit, markdown,
+    preflight_lines, summary, trace_page, trace_place, trace_stamp, why_not_gated,
 };
 pub use rows::{BlockRow, Rows, Standing};

@@ -31,4 +31,32 @@
     name.addEventListener("input", filter);
     differ.addEventListener("change", filter);
   }
+  const left = document.getElementById("left");
+  const right = document.getElementById("right");
+  if (left && right) {
+    const main = document.getElementById("main");
+    const cells = [...main.querySelectorAll("section.cell")];
+    document.getElementById("pair").hidden = false;
+    const named = decodeURIComponent(location.hash.slice(1));
+    if (cells.some((cell) => cell.id === named)) left.value = named;
+    const show = () => {
+      const two = right.value !== "" && right.value !== left.value;
+      main.classList.toggle("two", two);
+      for (const cell of cells) {
+        const column = cell.id === left.value ? 1 : two && cell.id === right.value ? 2 : 0;
+        cell.hidden = column === 0;
+        [...cell.querySelectorAll(":scope > .step")].forEach((step, row) => {
+          step.style.gridColumn = two ? String(column) : "";
+          step.style.gridRow = two ? String(row + 1) : "";
+        });
+      }
+    };
+    left.addEventListener("change", show);
+    right.addEventListener("change", show);
+    addEventListener("hashchange", () => {
+      const wanted = decodeURIComponent(location.hash.slice(1));
+      if (cells.some((cell) => cell.id === wanted)) { left.value = wanted; show(); }
+    });
+    show();
+  }
 })();

@@ -6,6 +6,7 @@
 
 mod adversarial;
 mod bad_input;
+mod browser;
 mod code_mode;
 mod command_line;
 mod complaints;
@@ -20,6 +21,7 @@ mod real_agents;
 mod real_upstream;
 mod recipes;
 mod replay;
+mod reports;
 mod resume;
 mod shards;
 mod upstreams;

@@ -243,12 +243,40 @@ pub(crate) struct ReportOptions {
     /// What is printed.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]
     pub(crate) format: ReportFormat,
+    /// Write the settled attempts in another project's format too.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) export: Option<ExportFormat>,
+    /// Where --export writes [default: RUN/report/exports/FORMAT].
+    #[arg(short, long, value_name = "DIR", requires = "export")]
+    pub(crate) output: Option<PathBuf>,
     /// The same as --format markdown.
     #[arg(long, conflicts_with = "format")]
     pub(crate) markdown: bool,
     /// The same as --format json.
     #[arg(long, conflicts_with_all = ["markdown", "format"])]
     pub(crate) json: bool,
+}
+
+/// Another project's format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// A Harbor job folder with ATIF-v1.7 trajectories.
+    Harbor,
+    /// Inspect logs, one per arm.
+    Inspect,
+    /// OpenTelemetry traces as OTLP JSON.
+    Otlp,
+}
+
+impl ExportFormat {
+    /// Its word on the command line.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Harbor => "harbor",
+            Self::Inspect => "inspect",
+            Self::Otlp => "otlp",
+        }
+    }
 }
 
 /// What `bench report` prints.

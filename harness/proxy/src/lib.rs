@@ -6,7 +6,6 @@
 
 mod admission;
 mod classify;
-mod coding;
 mod exchange;
 mod facts;
 mod headers;
@@ -25,8 +24,9 @@ mod weighing;
 
 /// Tokenizers, for those who may not depend on `bench-tokens` themselves.
 pub use bench_tokens::{Counter, NAMES as TOKENIZERS, UnknownTokenizer};
+use bench_wire::coding;
+pub use bench_wire::coding::{CodingError, Decoding};
 pub use classify::RequestClass;
-pub use coding::{CodingError, Decoding};
 pub use recorder::{Recorder, RecorderError, RecorderSpec, RequestLimits, tokenizer_identity};
 pub use recording::{Recording, Totals};
 pub use spending::{RunBudget, Spending, Spent};

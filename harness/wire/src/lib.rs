@@ -8,6 +8,7 @@
 mod api;
 pub mod auxiliary;
 pub mod chat;
+pub mod coding;
 mod fields;
 mod framing;
 mod gemini;

@@ -11,6 +11,7 @@ mod junit;
 mod markdown;
 mod summary;
 mod table;
+mod trace;
 mod words;
 
 pub use cells_csv::cells_csv;
@@ -19,4 +20,5 @@ pub use html::{CellLink, html};
 pub use junit::junit;
 pub use markdown::{first_table_markdown, markdown};
 pub use summary::{Style, summary};
+pub use trace::{Attempt, trace_page, trace_place, trace_stamp};
 pub use words::{preflight_lines, reason_in_words, why_not_gated};

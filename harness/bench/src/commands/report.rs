@@ -1,6 +1,8 @@
 //! `bench report` and `bench gate`: everything from journal and lock alone.
 
+mod exports;
 mod files;
+mod traces;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -58,6 +60,9 @@ pub(crate) fn report(options: &ReportOptions) -> Result<Exit, Failure> {
         return check(page, &found);
     }
     files::write(&found)?;
+    if let Some(export) = options.export {
+        exports::write(&found, export, options.output.as_deref())?;
+    }
     match format(options) {
         ReportFormat::Table => show(&found.analysis, Shown::Table),
         ReportFormat::Markdown => show(&found.analysis, Shown::Markdown),

@@ -8,9 +8,9 @@ mod cost;
 mod first_request;
 mod forest;
 mod grid;
-mod page;
+pub(crate) mod page;
 mod slopes;
-mod svg;
+pub(crate) mod svg;
 mod verdict;
 mod walls;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use bench_record::CellRecord;
 use bench_reports::{Protocol, Rows};
 
-use super::{Found, json_of};
+use super::{Found, json_of, traces};
 use crate::exit::{Exit, Failure, OrExit};
 
 /// The files of `report/`.
@@ -14,7 +14,8 @@ pub(super) const NAMES: [&str; 5] = ["report.html", "report.md", "analysis.json"
 /// Writes every report of a run.
 pub(super) fn write(found: &Found) -> Result<(), Failure> {
     let place = Place::make(&found.dir)?;
-    NAMES.into_iter().try_for_each(|name| place.write(name, &text(name, found)?))
+    NAMES.into_iter().try_for_each(|name| place.write(name, &text(name, found)?))?;
+    traces::write(found)
 }
 
 /// What the file of this name has to say; nothing for other names.
@@ -23,7 +24,7 @@ pub(super) fn text(name: &str, found: &Found) -> Result<String, Failure> {
     let rows = Rows::of(&protocol, &found.records).or_exit(Exit::Ours)?;
     let analysis = &found.analysis;
     Ok(match name {
-        "report.html" => bench_reports::html(analysis, &rows, &|record| trace_of(&found.dir, record)),
+        "report.html" => bench_reports::html(analysis, &rows, &|record| Some(trace_of(record))),
         "report.md" => bench_reports::markdown(analysis),
         "analysis.json" => json_of(analysis),
         "cells.csv" => bench_reports::cells_csv(&rows),
@@ -33,9 +34,9 @@ pub(super) fn text(name: &str, found: &Found) -> Result<String, Failure> {
 }
 
 /// The trace of a record, as seen from the reports.
-fn trace_of(dir: &Path, record: &CellRecord) -> Option<String> {
-    let trace = format!("{}/trace.jsonl", record.dir);
-    dir.join(&trace).is_file().then(|| format!("../{trace}"))
+fn trace_of(record: &CellRecord) -> String {
+    let (page, place) = bench_reports::trace_place(record);
+    format!("traces/{page}#{place}")
 }
 
 /// The folder of the reports.

@@ -9,7 +9,7 @@ use brotli::DecompressorWriter;
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
 /// What is read, in the words of a refusal.
-pub(crate) const READ: &str = "gzip, deflate, br, zstd";
+pub const READ: &str = "gzip, deflate, br, zstd";
 /// Largest window of a zstd frame, as RFC 9659 bounds it for HTTP: 8 MiB.
 const ZSTD_WINDOW_LOG: u32 = 23;
 /// Codings of one body that are undone; more than two are nobody's habit.
