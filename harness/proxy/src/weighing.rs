@@ -7,11 +7,12 @@ use bench_core::Sha256Hex;
 use bench_tokens::Counter;
 use bench_wire::ModelRequest;
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::ledger::{Prefix, Sent, semantic_sha256};
 
 /// Tokens of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Weight {
     /// Of its body's JSON.
     pub(crate) body_tokens: u64,
