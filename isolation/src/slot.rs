@@ -363,7 +363,8 @@ mod tests {
         let taken = slot.taken().unwrap().to_owned();
         first.collect(&taken, &crate::CollectCaps::default()).unwrap();
         drop(slot.fresh_of_taken().unwrap());
-        let began = std::time::SystemTime::now();
+        let modified = |path: &Path| std::fs::metadata(path).unwrap().modified().unwrap();
+        std::fs::write(dir.path().join("began"), "").unwrap();
         let second = slot.fresh(Some(&template)).unwrap();
         let after = files(second.root());
         let expected = |name: &String, (_, text): &(u64, String)| (name.clone(), text.clone());
