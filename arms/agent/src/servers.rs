@@ -106,7 +106,7 @@ mod tests {
 
     /// Bytes of a tool's definition over the 36 tools of the servers filesystem, everything and memory 2026.8.31, as
     /// `bench surface --mcp` measures them.
-    const REAL: f64 = 505.0;
+    const REAL: f64 = 504.0;
 
     #[test]
     fn look_alikes_are_as_large_as_tools_of_real_servers() {

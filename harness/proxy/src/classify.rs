@@ -186,6 +186,27 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_is_one_agent_however_its_conversation_began() {
+        let request = |text: &str| {
+            let body = serde_json::json!({"messages": [{"role": "user", "content": text}]});
+            ModelRequest::read(Api::Chat, "", body.to_string().as_bytes()).unwrap()
+        };
+        let thread = |id: &'static str| {
+            HeaderMap::from_iter([(
+                hyper::header::HeaderName::from_static(THREAD_HEADER),
+                id.parse().unwrap(),
+            )])
+        };
+        let mut unnamed = Unnamed::default();
+        let mut name = |text: &str, sent: HeaderMap| unnamed.name(&request(text), &sent);
+        assert_eq!(name("look", thread("a")), "subagent-1");
+        assert_eq!(name("look", thread("b")), "subagent-2");
+        assert_eq!(name("a summary of it", thread("a")), "subagent-1");
+        assert_eq!(name("look", HeaderMap::new()), "subagent-3");
+        assert_eq!(name("look", HeaderMap::new()), "subagent-3");
+    }
+
+    #[test]
     fn the_rules_by_example() {
         use serde_json::json;
         let user = |text: &str| json!({"role": "user", "content": text});

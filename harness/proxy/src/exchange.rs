@@ -234,7 +234,7 @@ impl Forwarding {
     fn new(shared: Arc<Shared>, arrival: Arrival, admitted: Admitted) -> Self {
         let Admitted { request, class, rule, agent, chat, weight, known, load } = admitted;
         let counter = Arc::clone(&shared.spec.counter);
-        let weighing = tokio::task::spawn_blocking(move || load.weigh(&counter));
+        let weighing = tokio::spawn(load.weighed(counter));
         Self { shared, arrival, request, class, rule, agent, chat, weight, known, weighing }
     }
 
@@ -355,7 +355,7 @@ impl Forwarding {
     }
 
     async fn settle(self, mut outcome: Outcome) {
-        let weighed = self.weighing.await.expect("weighing a request ends, whatever the request holds");
+        let weighed = self.weighing.await.expect("a request is weighed to its end");
         outcome.unrendered.clone_from(&weighed.unrendered);
         let settled = Settled {
             request: self.request,
