@@ -52,7 +52,7 @@ fn dispatch(command: &Command) -> Result<exit::Exit, Failure> {
         Command::Show(options) => commands::show::show(options),
         Command::Verify(options) => commands::verify::verify(options),
         Command::Init(options) => commands::init::init(options),
-        Command::Schema => commands::init::schema(),
+        Command::Schema(options) => commands::init::schema(&options),
         Command::Doctor(options) => commands::doctor::doctor(options),
         Command::Merge(options) => commands::merge::merge(options),
         Command::Pack(options) => commands::pack::pack(options),

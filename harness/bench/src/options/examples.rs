@@ -79,7 +79,8 @@ pub(super) const INIT: &str = "Examples:
 experiment.schema.json is written beside it: editors complete and check the file by it.";
 
 pub(super) const SCHEMA: &str = "Examples:
-  bench schema";
+  bench schema
+  bench schema analysis     the schema of report/analysis.json";
 
 pub(super) const DOCTOR: &str = "Examples:
   bench doctor              this machine
