@@ -42,8 +42,8 @@ pub use power::{PowerDesign, PowerTable, power_table};
 pub use preflight::{CannotPass, Preflight, preflight};
 pub use protocol::{AnalysisError, Protocol};
 pub use render::{
-    Attempt, CellLink, Plot, Style, cells_csv, cells_parquet, first_table_markdown, github_annotations, html, junit,
-    markdown, plots, preflight_lines, summary, trace_page, trace_place, trace_stamp, why_not_gated,
+    Attempt, CellLink, Plot, Style, cells_csv, cells_parquet, first_table_markdown, github_annotations, html,
+    junit, markdown, plots, preflight_lines, summary, trace_page, trace_place, trace_stamp, why_not_gated,
 };
 pub use rows::{BlockRow, Rows, Standing};
 pub use schema::analysis_schema;

@@ -45,9 +45,15 @@ fn every_cell_leads_to_its_trace(place: &Workplace) {
 }
 
 fn published_files_are_checked(place: &Workplace) {
-    for name in
-        ["report.html", "report.md", "analysis.json", "cells.csv", "junit.xml", "plots/forest.svg", "plots/slopes-gateway.svg"]
-    {
+    for name in [
+        "report.html",
+        "report.md",
+        "analysis.json",
+        "cells.csv",
+        "junit.xml",
+        "plots/forest.svg",
+        "plots/slopes-gateway-vs-bare.svg",
+    ] {
         let text = place.read(&format!("run/report/{name}"));
         let published = place.file(&format!("published/{name}"), &text);
         place.bench(&["report", "run", "--check", &published]).exits(0);

@@ -14,8 +14,9 @@ fn terminal() -> (OwnedFd, OwnedFd) {
     let (mut seen, mut written) = (-1, -1);
     let size = libc::winsize { ws_row: 24, ws_col: COLUMNS as u16, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: two places for descriptors and a size, all alive during the call; no name and no modes are asked for.
-    let made =
-        unsafe { libc::openpty(&mut seen, &mut written, std::ptr::null_mut(), std::ptr::null(), &raw const size) };
+    let made = unsafe {
+        libc::openpty(&mut seen, &mut written, std::ptr::null_mut(), std::ptr::null(), &raw const size)
+    };
     assert_eq!(made, 0, "a terminal");
     // SAFETY: both descriptors were just made and are owned by nobody else.
     unsafe { (OwnedFd::from_raw_fd(seen), OwnedFd::from_raw_fd(written)) }
@@ -61,7 +62,8 @@ fn a_terminal_of_eighty_columns_is_kept_to_and_colours_can_be_refused() {
         return;
     }
     let place = Workplace::new();
-    let file = place.file("smoke.toml", &smoke_experiment("a-name-that-takes-its-place-in-every-line-of-the-table"));
+    let file =
+        place.file("smoke.toml", &smoke_experiment("a-name-that-takes-its-place-in-every-line-of-the-table"));
     for (dir, env, coloured) in
         [("a", &[][..], true), ("b", &[("NO_COLOR", "1")][..], false), ("c", &[("TERM", "dumb")][..], false)]
     {

@@ -9,7 +9,10 @@ mod examples;
 mod upkeep;
 
 pub(crate) use changes::ChangeOptions;
-pub(crate) use upkeep::{CleanOptions, CompletionsOptions, ManOptions, MergeOptions, PackOptions};
+pub(crate) use upkeep::{
+    AgentsCommand, AgentsOptions, CleanOptions, CompletionsOptions, ManOptions, MergeOptions, PackOptions,
+    TaskCommand, TaskOptions,
+};
 
 /// Does this tool surface cost more than it is worth, for this model, on these tasks?
 #[derive(Debug, Parser)]
@@ -89,6 +92,12 @@ pub(crate) enum Command {
     /// What this machine can do, what is missing, and what to do about it.
     #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorOptions),
+    /// Real agents on this machine: which are there, and how the others get there.
+    #[command(after_help = examples::AGENTS)]
+    Agents(AgentsOptions),
+    /// A task folder to start from.
+    #[command(after_help = examples::TASK)]
+    Task(TaskOptions),
     /// A redacted bundle of a run, from which a stranger recomputes its report.
     #[command(after_help = examples::PACK)]
     Pack(PackOptions),

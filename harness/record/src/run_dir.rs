@@ -38,11 +38,11 @@ pub fn attempt_dir(cell: &Cell, attempt: u32) -> String {
 impl RunDir {
     /// Makes it with mode 0700, parents included; one that exists is taken as it is.
     pub fn create(root: &Path) -> Result<Self, RunDirError> {
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(root)
-            .map_err(|source| RunDirError { path: root.to_owned(), source, remedy: ELSEWHERE })?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(root).map_err(|source| RunDirError {
+            path: root.to_owned(),
+            source,
+            remedy: ELSEWHERE,
+        })?;
         Ok(Self { root: root.to_owned() })
     }
 

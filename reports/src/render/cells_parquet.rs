@@ -55,13 +55,9 @@ fn fill(column: &Column, rows: &[Row<'_>], place: &mut SerializedColumnWriter<'_
             let words = |row| text(*of, row).map(|words| ByteArray::from(words.into_bytes()));
             values::<ByteArrayType>(place, rows.iter().map(words))
         }
-        Column::Whole(_, of) => {
-            values::<Int64Type>(place, rows.iter().map(|row| Some(i64::from(of(row.1)))))
-        }
+        Column::Whole(_, of) => values::<Int64Type>(place, rows.iter().map(|row| Some(i64::from(of(row.1))))),
         Column::Truth(_, of) => values::<BoolType>(place, rows.iter().map(|row| of(row.1))),
-        Column::Number(metric) => {
-            values::<DoubleType>(place, rows.iter().map(|row| row.1.metric(*metric)))
-        }
+        Column::Number(metric) => values::<DoubleType>(place, rows.iter().map(|row| row.1.metric(*metric))),
     }
 }
 

@@ -183,7 +183,7 @@ fn experiment(file: &Path, options: &DoctorOptions, reachable: &Reachable) -> (V
     let source = match opened {
         Ok(source) => source,
         Err(failure) => {
-            let words = format!("{:#}", failure.error);
+            let words = failure.words();
             let mut lines = words.lines().map(str::to_owned);
             let first = lines.next().unwrap_or_default();
             return (vec![finding(Mark::Bad, "experiment file", first, lines.collect())], failure.exit);
@@ -209,7 +209,7 @@ fn experiment(file: &Path, options: &DoctorOptions, reachable: &Reachable) -> (V
         Ok(()) => finding(Mark::Good, "upstream", format!("{word} can be used"), Vec::new()),
         Err(failure) => {
             exit = failure.exit;
-            finding(Mark::Bad, "upstream", format!("{word}: {:#}", failure.error), Vec::new())
+            finding(Mark::Bad, "upstream", format!("{word}: {}", failure.words()), Vec::new())
         }
     });
     (findings, exit)

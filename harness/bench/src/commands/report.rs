@@ -262,9 +262,7 @@ fn read_page(page: &Path) -> Result<String, Failure> {
 }
 
 fn read_bytes(page: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(page)
-        .map_err(|e| anyhow::anyhow!("page {}: {e}", page.display()))
-        .or_exit(Exit::Usage)
+    std::fs::read(page).map_err(|e| anyhow::anyhow!("page {}: {e}", page.display())).or_exit(Exit::Usage)
 }
 
 fn parts<'a>(page: &Path, text: &'a str) -> Result<(&'a str, &'a str, &'a str), Failure> {

@@ -31,9 +31,11 @@ pub fn plots(analysis: &Analysis, rows: &Rows<'_>) -> Vec<Plot> {
         one("context", context::context(rows)),
     ]
     .into_iter()
-    .chain(slopes.map(|contrast| {
-        one(&format!("slopes-{}", plain(&contrast.name)), slopes::slopes(contrast, rows))
-    }))
+    .chain(
+        slopes.map(|contrast| {
+            one(&format!("slopes-{}", plain(&contrast.name)), slopes::slopes(contrast, rows))
+        }),
+    )
     .flatten()
     .collect()
 }

@@ -30,12 +30,18 @@ pub(super) fn slopes(contrast: &ContrastSummary, rows: &Rows<'_>) -> Option<Stri
         for (index, (metric, tasks)) in metrics.iter().enumerate() {
             panel(sheet, PANEL * index as i32, contrast, (*metric, tasks));
         }
-        let note = "mean over the pairs of a task, logarithmic; red: dearer, green: cheaper, grey: within 0.5 %";
+        let note =
+            "mean over the pairs of a task, logarithmic; red: dearer, green: cheaper, grey: within 0.5 %";
         sheet.text(note, (12, HEIGHT - 14), HPos::Left, QUIET);
     }))
 }
 
-fn panel(sheet: &Sheet<'_, '_>, left: i32, contrast: &ContrastSummary, (metric, tasks): (Metric, &Tasks<'_>)) {
+fn panel(
+    sheet: &Sheet<'_, '_>,
+    left: i32,
+    contrast: &ContrastSummary,
+    (metric, tasks): (Metric, &Tasks<'_>),
+) {
     let (from, to) = (left + RAIL.0, left + RAIL.1);
     let ends = || tasks.values().flat_map(|task| <[f64; 2]>::from(task.means())).filter(|v| *v > 0.0);
     let (low, high) = ends().fold((f64::INFINITY, 0.0), |(l, h), v| (v.min(l), v.max(h)));

@@ -208,7 +208,8 @@ fn lifecycle(record: &CellRecord) -> String {
     match record.lifecycle.as_deref() {
         None => "unknown: nothing says what requests should have shown".to_owned(),
         Some([]) => "every request showed the tools that it should".to_owned(),
-        Some(found) => format!("{} violations, each at its request", found.len()),
+        Some([_]) => "1 violation, told at its request".to_owned(),
+        Some(found) => format!("{} violations, each told at its request", found.len()),
     }
 }
 
