@@ -67,6 +67,8 @@ pub struct InstalledAgent {
     pub version: Option<String>,
     /// Why it cannot be started, with the remedy.
     pub problem: Option<String>,
+    /// Command lines that install it, one after another; empty for our own and for command lines.
+    pub install: Vec<String>,
 }
 
 /// An agent that is not there.
@@ -119,15 +121,17 @@ impl Catalog {
 
     /// Every agent with what is found of it on this machine: what `bench doctor` shows.
     pub fn installed_agents(&self) -> Vec<InstalledAgent> {
-        let found = |adapter: &Adapter| match self.look_for(adapter) {
-            Ok(started) => {
-                InstalledAgent { name: adapter.name.clone(), version: started.version, problem: None }
-            }
-            Err(Absent::NoAgentsDir { install } | Absent::File { install, .. }) => InstalledAgent {
-                name: adapter.name.clone(),
-                version: None,
-                problem: Some(format!("not installed; install it by:\n{install}")),
-            },
+        let dir = self.agents_dir.as_deref().unwrap_or(Path::new("DIR"));
+        let found = |adapter: &Adapter| {
+            let install = adapter.install.as_ref().map_or_else(String::new, |rule| install_lines(rule, dir));
+            let (version, problem) = match self.look_for(adapter) {
+                Ok(started) => (started.version, None),
+                Err(Absent::NoAgentsDir { install } | Absent::File { install, .. }) => {
+                    (None, Some(format!("not installed; install it by:\n{install}")))
+                }
+            };
+            let install = install.lines().map(|line| line.trim().to_owned()).collect();
+            InstalledAgent { name: adapter.name.clone(), version, problem, install }
         };
         self.adapters.values().map(found).collect()
     }

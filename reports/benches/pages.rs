@@ -11,7 +11,9 @@ mod support;
 use std::time::Instant;
 
 use bench_record::CellRecord;
-use bench_reports::{Attempt, Protocol, Rows, analyse, cells_csv, html, junit, trace_page, trace_place};
+use bench_reports::{
+    Attempt, Protocol, Rows, analyse, cells_csv, cells_parquet, html, junit, plots, trace_page, trace_place,
+};
 use bench_trajectory::Trajectory;
 use support::Plan;
 
@@ -35,6 +37,16 @@ fn main() {
     let page = timed("report.html", || sized(html(&analysis, &rows, &link)));
     assert!(page.len() < 10_000_000, "{} bytes", page.len());
     timed("cells.csv", || sized(cells_csv(&rows)));
+    timed("cells.parquet", || {
+        let table = cells_parquet(&rows);
+        let length = table.len();
+        (table, length)
+    });
+    timed("plots", || {
+        let plots = plots(&analysis, &rows);
+        let length = plots.iter().map(|plot| plot.svg.len()).sum();
+        (plots, length)
+    });
     timed("junit.xml", || sized(junit(&analysis, &rows)));
     timed("1,250 pages of traces without evidence", || {
         let gone = Trajectory::default();

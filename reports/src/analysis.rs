@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bench_core::IsolationLevel;
 use bench_core::ledger::TokenizerIdentity;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod arm;
@@ -28,7 +29,7 @@ pub use crate::provenance::{CpuTotals, Provenance, Spent, Times};
 pub const FORMAT_VERSION: u32 = 1;
 
 /// The analysis of one run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Analysis {
     /// Version of this file's format.
     pub format_version: u32,
@@ -78,7 +79,7 @@ pub struct Analysis {
 }
 
 /// One of several planned looks: its numbers are those of its repeats alone, at its own level.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LookSummary {
     /// From 1.
     pub number: u32,
@@ -93,7 +94,7 @@ pub struct LookSummary {
 }
 
 /// Who answered model calls.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UpstreamSummary {
     /// `oracle`, `openai-chat`, …
     pub kind: String,
@@ -104,7 +105,7 @@ pub struct UpstreamSummary {
 }
 
 /// Was something changed after the rules had been written down?
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exploratory {
     /// Yes or no.
     pub yes: bool,
@@ -113,7 +114,7 @@ pub struct Exploratory {
 }
 
 /// How tokens were counted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokensSummary {
     /// `provider`, `rendered`, `json`; several joined by `+` when records differ.
     pub basis: String,
@@ -124,7 +125,7 @@ pub struct TokensSummary {
 }
 
 /// Cells.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CellCounts {
     /// In the plan.
     pub planned: u64,
@@ -137,7 +138,7 @@ pub struct CellCounts {
 }
 
 /// Blocks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockCounts {
     /// In the plan.
     pub total: u64,

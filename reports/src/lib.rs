@@ -28,6 +28,7 @@ mod rate_decision;
 mod reliability;
 pub mod render;
 mod rows;
+mod schema;
 mod scope;
 mod selection;
 mod task_table;
@@ -41,7 +42,8 @@ pub use power::{PowerDesign, PowerTable, power_table};
 pub use preflight::{CannotPass, Preflight, preflight};
 pub use protocol::{AnalysisError, Protocol};
 pub use render::{
-    Attempt, CellLink, Style, cells_csv, first_table_markdown, github_annotations, html, junit, markdown,
-    preflight_lines, summary, trace_page, trace_place, trace_stamp, why_not_gated,
+    Attempt, CellLink, Plot, Style, cells_csv, cells_parquet, first_table_markdown, github_annotations, html,
+    junit, markdown, plots, preflight_lines, summary, trace_page, trace_place, trace_stamp, why_not_gated,
 };
 pub use rows::{BlockRow, Rows, Standing};
+pub use schema::analysis_schema;

@@ -3,10 +3,11 @@
 use bench_core::experiment::Rules;
 use bench_core::{GateRule, GateScope, Margin, Metric};
 use bench_stats::preflight::{DesignBounds, design_bounds};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the design can show at best if the arms behave identically. Bounds are null where one task leaves them undefined.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Preflight {
     /// Tasks (clusters).
     pub tasks: u64,
@@ -37,7 +38,7 @@ pub struct Preflight {
 }
 
 /// A gate that cannot pass.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CannotPass {
     /// The gate.
     pub gate: String,

@@ -4,13 +4,14 @@
 use std::collections::BTreeSet;
 
 use bench_record::{CellRecord, CpuMs};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::Protocol;
 use crate::selection::Selection;
 
 /// What differs between two runs of the same deterministic experiment.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
     /// When.
     pub times: Times,
@@ -39,7 +40,7 @@ pub struct Provenance {
 }
 
 /// When.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Times {
     /// Start of the first attempt, RFC 3339 UTC.
     pub first_started_at: Option<String>,
@@ -48,7 +49,7 @@ pub struct Times {
 }
 
 /// What attempts spent that do not count.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Spent {
     /// Attempts.
     pub attempts: u64,
@@ -59,7 +60,7 @@ pub struct Spent {
 }
 
 /// CPU sums; null when no record knows.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuTotals {
     /// Agents' cells.
     pub agent: Option<f64>,

@@ -1,4 +1,4 @@
-//! `cells.csv`, `junit.xml` and the annotations: what stands in them, and that nothing breaks out of them.
+//! `cells.csv`, `cells.parquet`, `junit.xml` and the annotations: what stands in them, and that nothing breaks out of them.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic wherever it stands")]
 
@@ -6,7 +6,9 @@ mod support;
 
 use bench_core::{EndingKind, Metric};
 use bench_record::CellRecord;
-use bench_reports::{Protocol, Rows, analyse, cells_csv, github_annotations, junit};
+use bench_reports::{Protocol, Rows, analyse, cells_csv, cells_parquet, github_annotations, junit};
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::record::Field;
 use support::Plan;
 
 const HOSTILE: &str = "]]><x a=\"b\">,\"\n=1+1\u{1b}[31m\u{0}";
@@ -51,6 +53,51 @@ fn every_attempt_has_a_line_and_unknown_is_empty() {
     let unknown = lines.iter().find(|line| line.starts_with(&format!("{},", cells[5].cell_id()))).unwrap();
     let from_the_end = heads.len() - column("turns");
     assert_eq!(unknown.split(',').rev().nth(from_the_end - 1), Some(""), "unknown is not zero: {unknown}");
+}
+
+#[test]
+fn the_table_for_data_frames_says_what_the_table_for_spreadsheets_says() {
+    let (plan, cells) = (two_arms(), journal(&two_arms()));
+    let protocol = Protocol::read(&plan.lock()).unwrap();
+    let rows = Rows::of(&protocol, &cells).unwrap();
+    let text = cells_csv(&rows);
+    let mut lines = csv::Reader::from_reader(text.as_bytes());
+    let heads = lines.headers().unwrap().clone();
+    let file = SerializedFileReader::new(bytes::Bytes::from(cells_parquet(&rows))).unwrap();
+    let mut count = 0;
+    for (line, row) in lines.records().zip(file.get_row_iter(None).unwrap()) {
+        let (line, row) = (line.unwrap(), row.unwrap());
+        count += 1;
+        let columns: Vec<(&String, &Field)> = row.get_column_iter().collect();
+        assert_eq!(columns.len(), heads.len());
+        for ((head, written), (name, field)) in heads.iter().zip(line.iter()).zip(columns) {
+            assert_eq!(head, name);
+            let same = match field {
+                Field::Null => written.is_empty(),
+                Field::Str(words) => words == written.trim_start_matches('\''),
+                Field::Long(count) => written.parse() == Ok(*count),
+                Field::Bool(whether) => written.parse() == Ok(*whether),
+                Field::Double(number) => written.parse() == Ok(*number),
+                other => panic!("{name}: a type that no column has: {other}"),
+            };
+            assert!(same, "{name}: {field} is not {written}");
+        }
+    }
+    assert_eq!(count, cells.len());
+    let unknown = file.get_row_iter(None).unwrap().map(Result::unwrap);
+    let turns = |row: &parquet::record::Row| {
+        row.get_column_iter().find(|(name, _)| *name == "turns").map(|(_, field)| field.clone())
+    };
+    assert_eq!(unknown.filter(|row| turns(row) == Some(Field::Null)).count(), 1, "unknown stays null");
+}
+
+#[test]
+fn a_run_without_a_cell_has_a_table_without_a_row() {
+    let plan = two_arms();
+    let protocol = Protocol::read(&plan.lock()).unwrap();
+    let bytes = cells_parquet(&Rows::of(&protocol, &[]).unwrap());
+    let file = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
+    assert_eq!(file.metadata().file_metadata().num_rows(), 0);
 }
 
 #[test]

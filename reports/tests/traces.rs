@@ -4,8 +4,10 @@
 
 mod support;
 
+use bench_core::ledger::AgentTotals;
+use bench_core::lifecycle::{Violation, ViolationKind};
 use bench_core::{Sha256Hex, WireKind};
-use bench_record::RequestRecord;
+use bench_record::{CellRecord, RequestRecord};
 use bench_reports::export::{Exported, atif, harbor, inspect, otlp};
 use bench_reports::{Attempt, trace_page, trace_place, trace_stamp};
 use bench_trajectory::{Answer, Exchange, Message, SurfaceChange, Tool, ToolCall, ToolResult, Trajectory};
@@ -95,6 +97,40 @@ fn a_trace_shows_what_agents_wrote_and_obeys_nothing() {
     assert!(!page.chars().any(|c| c.is_control() && !"\n\t".contains(c)));
     assert!(page.contains(&format!("id=\"{}\"", trace_place(&record).1)));
     assert!(page.contains(&trace_stamp(&[&record])), "by which the next report knows that it is up to date");
+}
+
+#[test]
+fn a_trace_names_second_agents_and_the_requests_that_break_the_lifecycle() {
+    let (mut record, mut trajectory) = (cell("t00", 1, "bare", 1), trajectory());
+    let page = |record: &CellRecord, trajectory: &Trajectory| {
+        trace_page("t00/r01", &[Attempt { record, trajectory }])
+    };
+    let plain = page(&record, &trajectory);
+    assert!(plain.contains("unknown: nothing says what requests should have shown"));
+    record.lifecycle = Some(Vec::new());
+    assert!(page(&record, &trajectory).contains("every request showed the tools that it should"));
+    record.lifecycle = Some(vec![Violation {
+        request: 2,
+        tool: "rewind".into(),
+        kind: ViolationKind::Surplus,
+        why: HOSTILE.into(),
+    }]);
+    record.agents = vec![AgentTotals {
+        name: format!("scout {HOSTILE}"),
+        requests: 3,
+        input_tokens: 1234,
+        output_tokens: 56,
+        first_ms: Some(10.0),
+        last_ms: Some(250.0),
+    }];
+    trajectory.exchanges[1].turn = None;
+    trajectory.exchanges[1].record.agent = Some("scout".into());
+    let shown = page(&record, &trajectory);
+    assert!(shown.contains("1 violation, told at its request"));
+    assert_eq!(shown.matches("rewind is offered and should not be").count(), 1, "at request 2 alone");
+    assert!(shown.contains("Request 2, by the second agent scout"));
+    assert!(shown.contains("1,234") && shown.contains("10 to 250 ms"), "what it spent, and when");
+    assert!(!shown.contains("<img") && !shown.contains('\u{1b}'));
 }
 
 #[test]

@@ -23,6 +23,21 @@ fn a_mistyped_word_is_answered_with_the_one_that_was_meant() {
 }
 
 #[test]
+fn a_run_that_is_none_is_named_once_with_where_runs_lie() {
+    let place = Workplace::new();
+    for args in [
+        &["show", "nowhere"][..],
+        &["report", "nowhere"],
+        &["merge", "nowhere", "-o", "x"],
+        &["pack", "nowhere"],
+    ] {
+        let refused = place.bench(args).exits(2).complains(&["nowhere", "runs/"]);
+        assert_eq!(refused.stderr.matches("No such file").count(), 1, "{args:?}: {}", refused.stderr);
+    }
+    place.bench(&["show", "nowhere", "--why"]).exits(2).complains(&["<CELL>"]);
+}
+
+#[test]
 fn changes_on_the_command_line_are_part_of_the_run() {
     if !walls("changes_on_the_command_line_are_part_of_the_run") {
         return;
@@ -214,4 +229,51 @@ fn nothing_an_agent_wrote_is_obeyed_by_a_terminal() {
         assert!(!shown.stdout.chars().any(bad) && !shown.stderr.chars().any(bad), "{args:?}: {shown:?}");
     }
     assert!(!run.stderr.contains('\x1b') && !run.stdout.contains('\x1b'), "{run:?}");
+}
+
+#[test]
+fn a_new_task_holds_before_it_is_changed() {
+    if !walls("a_new_task_holds_before_it_is_changed") {
+        return;
+    }
+    let place = Workplace::new();
+    place.bench(&["task", "new", "first"]).exits(2).complains(&["SUITE/TASK"]);
+    place.bench(&["task", "new", "mine/First one"]).exits(2).complains(&["First one"]);
+    for task in ["mine/first", "mine/second"] {
+        place.bench(&["task", "new", task]).exits(0);
+    }
+    place.bench(&["task", "new", "mine/first"]).exits(2).complains(&["exists"]);
+    let canary = |task: &str| place.read(&format!("tasks/suites/mine/{task}/oracle.toml"));
+    assert_ne!(canary("first"), canary("second"), "a canary is of one task");
+    let checked = place.bench(&["verify", "mine"]).exits(0).stdout;
+    assert!(!checked.contains("BROKEN") && checked.contains("empty-file"), "{checked}");
+}
+
+#[test]
+fn agents_are_listed_checked_and_installed_by_the_lines_that_are_shown() {
+    let place = Workplace::new();
+    let agents = |args: &[&str]| {
+        let mut command = place.command(args);
+        command.env("BENCH_AGENTS_DIR", place.path().join("agents")).env("npm_config_offline", "true");
+        crate::workplace::Outcome::of(command.output().unwrap())
+    };
+    let listed = agents(&["agents"]).exits(0).stdout;
+    assert!(
+        listed.lines().any(|line| line.starts_with("pi ") && line.ends_with("not installed")),
+        "{listed}"
+    );
+    assert!(
+        listed.lines().any(|line| line.starts_with("reference ") && line.ends_with("built in")),
+        "{listed}"
+    );
+    agents(&["agents", "check", "reference"]).exits(0);
+    agents(&["agents", "check", "pi"]).exits(2).complains(&["bench agents install pi"]);
+    agents(&["agents", "check", "claud"]).exits(2).complains(&["did you mean claude?"]);
+    let asked = agents(&["agents", "install", "pi"]).exits(2);
+    asked.complains(&["--yes", "npm install --prefix", "pi-coding-agent@"]);
+    assert!(!place.path().join("agents").exists(), "nothing was run unasked");
+    let rows: Value = serde_json::from_str(&agents(&["agents", "--json"]).exits(0).stdout).unwrap();
+    let pi = rows["agents"].as_array().unwrap().iter().find(|row| row["name"] == "pi").unwrap();
+    assert_eq!(pi["usable"], false);
+    assert!(!pi["install"].as_array().unwrap().is_empty());
 }

@@ -26,6 +26,7 @@ mod replay;
 mod reports;
 mod resume;
 mod shards;
+mod terminal;
 mod upstreams;
 mod verdicts;
 mod without_landlock;

@@ -1,5 +1,6 @@
 //! One module a command; each reads like what it does.
 
+pub(crate) mod agents;
 pub(crate) mod calibrate;
 pub(crate) mod clean;
 pub(crate) mod compare;
@@ -19,4 +20,5 @@ pub(crate) mod show;
 pub(crate) mod surface;
 mod surface_check;
 mod surface_mcp;
+pub(crate) mod task;
 pub(crate) mod verify;

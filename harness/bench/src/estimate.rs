@@ -20,6 +20,8 @@ pub(crate) struct Estimate {
     pub(crate) cells: u64,
     /// US dollars that it cannot exceed.
     pub(crate) at_most_usd: Option<f64>,
+    /// Tokens that it cannot exceed.
+    pub(crate) at_most_tokens: Option<u64>,
     /// US dollars by the means of earlier cells of the same arms.
     pub(crate) expected_usd: Option<f64>,
     /// Earlier cells that the expectation is taken from.
@@ -35,6 +37,8 @@ impl Estimate {
         let cells = open.len() as u64;
         let per_cell = experiment.limits.cost_usd.map(|usd| usd * cells as f64);
         let caps = [per_cell, experiment.run_limits.cost_usd];
+        let tokens_per_cell = experiment.limits.total_tokens.map(|tokens| tokens.saturating_mul(cells));
+        let token_caps = [tokens_per_cell, experiment.run_limits.total_tokens];
         let earlier = earlier_costs(plan, runs);
         let unpriced = experiment
             .arms
@@ -46,29 +50,44 @@ impl Estimate {
             paid: may_cost(plan),
             cells,
             at_most_usd: caps.into_iter().flatten().reduce(f64::min),
+            at_most_tokens: token_caps.into_iter().flatten().min(),
             expected_usd: expected(open, &earlier),
             by_cells: earlier.values().map(|costs| costs.len() as u64).sum(),
             unpriced: unpriced.into_iter().collect(),
         }
     }
 
-    /// For people.
+    /// For people: what holds in any case, and what earlier cells let expect.
     pub(crate) fn lines(&self) -> Vec<String> {
-        if !self.paid {
-            return vec![format!("cost: none, {} cells are answered without a provider", self.cells)];
+        let mut lines = vec![self.headline()];
+        if self.paid {
+            lines.extend(self.by_earlier_cells());
         }
-        let cap = match self.at_most_usd {
-            Some(usd) => format!("at most ${usd:.2}"),
-            None => "no cap (keys limits.cost-usd and run-limits.cost-usd set one)".to_owned(),
+        lines
+    }
+
+    /// Who is paid at all, and how much at most.
+    pub(crate) fn headline(&self) -> String {
+        if !self.paid {
+            return format!("cost: none, {} cells are answered without a provider", self.cells);
+        }
+        let cap = match (self.at_most_usd, self.at_most_tokens) {
+            (Some(usd), _) => format!("at most ${usd:.2}"),
+            (None, Some(tokens)) => format!("at most {tokens} tokens"),
+            (None, None) => "no cap (keys limits.cost-usd and run-limits.cost-usd set one)".to_owned(),
         };
-        let mut lines = vec![format!("cost: {} cells of a real model, {cap}", self.cells)];
+        format!("cost: {} cells of a real model, {cap}", self.cells)
+    }
+
+    fn by_earlier_cells(&self) -> Vec<String> {
+        let mut lines = Vec::new();
         match self.expected_usd {
             Some(usd) => lines.push(format!(
                 "  about ${usd:.2} by the mean of {} earlier cells of these arms below runs/",
                 self.by_cells
             )),
             None => lines.push(
-                "  no earlier cell of these arms to go by; one block tells: --task TASK --set repeats=1 --set stage=smoke"
+                "  no earlier cell of these arms to go by; --like RUN takes those of another run, or one block tells: --task TASK --set repeats=1 --set stage=smoke"
                     .to_owned(),
             ),
         }
@@ -87,6 +106,7 @@ impl Estimate {
             "paid": self.paid,
             "cells": self.cells,
             "at_most_usd": self.at_most_usd,
+            "at_most_tokens": self.at_most_tokens,
             "expected_usd": self.expected_usd,
             "by_cells": self.by_cells,
             "unpriced": self.unpriced,
@@ -171,6 +191,7 @@ mod tests {
             paid,
             cells: 16,
             at_most_usd: Some(8.0),
+            at_most_tokens: Some(100),
             expected_usd: None,
             by_cells: 0,
             unpriced: vec!["m".into()],

@@ -69,6 +69,22 @@ pub(crate) struct Failure {
     pub(crate) error: anyhow::Error,
 }
 
+impl Failure {
+    /// The error with its causes. What the words so far hold already is not said again: many an error names its cause in
+    /// the middle, with the remedy after it.
+    pub(crate) fn words(&self) -> String {
+        let mut text = String::new();
+        for cause in self.error.chain().map(ToString::to_string) {
+            if !text.contains(&cause) {
+                let between = if text.is_empty() { "" } else { ": " };
+                text.push_str(between);
+                text.push_str(&cause);
+            }
+        }
+        text
+    }
+}
+
 /// Puts an exit code on an error.
 pub(crate) trait OrExit<T> {
     /// `Err(e)` becomes a failure with this exit code.

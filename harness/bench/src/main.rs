@@ -52,8 +52,10 @@ fn dispatch(command: &Command) -> Result<exit::Exit, Failure> {
         Command::Show(options) => commands::show::show(options),
         Command::Verify(options) => commands::verify::verify(options),
         Command::Init(options) => commands::init::init(options),
-        Command::Schema => commands::init::schema(),
+        Command::Schema(options) => commands::init::schema(options),
         Command::Doctor(options) => commands::doctor::doctor(options),
+        Command::Agents(options) => commands::agents::agents(options),
+        Command::Task(options) => commands::task::task(options),
         Command::Merge(options) => commands::merge::merge(options),
         Command::Pack(options) => commands::pack::pack(options),
         Command::Clean(options) => commands::clean::clean(options),
@@ -63,6 +65,6 @@ fn dispatch(command: &Command) -> Result<exit::Exit, Failure> {
 }
 
 fn report(failure: &Failure) -> ExitCode {
-    say::complain(&format!("error: {:#}", failure.error));
+    say::complain(&format!("error: {}", failure.words()));
     failure.exit.into()
 }

@@ -9,7 +9,10 @@ mod examples;
 mod upkeep;
 
 pub(crate) use changes::ChangeOptions;
-pub(crate) use upkeep::{CleanOptions, CompletionsOptions, ManOptions, MergeOptions, PackOptions};
+pub(crate) use upkeep::{
+    AgentsCommand, AgentsOptions, CleanOptions, CompletionsOptions, ManOptions, MergeOptions, PackOptions,
+    TaskCommand, TaskOptions,
+};
 
 /// Does this tool surface cost more than it is worth, for this model, on these tasks?
 #[derive(Debug, Parser)]
@@ -83,12 +86,18 @@ pub(crate) enum Command {
     /// Write a commented experiment file.
     #[command(after_help = examples::INIT)]
     Init(InitOptions),
-    /// Print the JSON schema of the experiment file.
+    /// Print the JSON schema of the experiment file, or of analysis.json.
     #[command(after_help = examples::SCHEMA)]
-    Schema,
+    Schema(SchemaOptions),
     /// What this machine can do, what is missing, and what to do about it.
     #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorOptions),
+    /// Real agents on this machine: which are there, and how the others get there.
+    #[command(after_help = examples::AGENTS)]
+    Agents(AgentsOptions),
+    /// A task folder to start from.
+    #[command(after_help = examples::TASK)]
+    Task(TaskOptions),
     /// A redacted bundle of a run, from which a stranger recomputes its report.
     #[command(after_help = examples::PACK)]
     Pack(PackOptions),
@@ -236,8 +245,8 @@ pub(crate) struct ReportOptions {
     /// Put the result table between the markers `<!-- bench:table -->` and `<!-- /bench:table -->` of this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) splice: Option<PathBuf>,
-    /// Compare that table with the one in this file, or a published report.html, report.md, analysis.json, cells.csv or
-    /// junit.xml with what it would be now; exit code 6 if it differs.
+    /// Compare that table with the one in this file, or a published file of `report/` (report.html, report.md,
+    /// analysis.json, cells.csv, cells.parquet, junit.xml, a plot) with what it would be now; exit code 6 if it differs.
     #[arg(long, value_name = "FILE", conflicts_with = "splice")]
     pub(crate) check: Option<PathBuf>,
     /// What is printed.
@@ -441,13 +450,13 @@ pub(crate) struct ShowOptions {
     #[arg(short, long, conflicts_with_all = ["cell", "json"])]
     pub(crate) follow: bool,
     /// Which attempt [default: the last].
-    #[arg(long)]
+    #[arg(long, requires = "cell")]
     pub(crate) attempt: Option<u32>,
     /// Only why it ended as it did.
-    #[arg(long)]
+    #[arg(long, requires = "cell")]
     pub(crate) why: bool,
     /// One request of it, from 1.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", requires = "cell")]
     pub(crate) request: Option<u32>,
     /// The exact bytes of the request's body.
     #[arg(long, requires = "request")]
@@ -504,6 +513,23 @@ pub(crate) enum InitKind {
     RealAgents,
     /// A gate for a workflow, no key needed, and the workflow.
     Ci,
+}
+
+/// Options of `bench schema`.
+#[derive(Debug, Args)]
+pub(crate) struct SchemaOptions {
+    /// Of which file.
+    #[arg(value_enum, default_value = "experiment")]
+    pub(crate) of: SchemaOf,
+}
+
+/// A file with a published schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// The experiment file.
+    Experiment,
+    /// report/analysis.json.
+    Analysis,
 }
 
 /// Options of `bench doctor`.

@@ -40,10 +40,40 @@ pub(crate) fn exact(bytes: &[u8]) {
     }
 }
 
-/// Writes a line to standard error.
+/// Writes a line to standard error; on a terminal it is broken between words.
 pub(crate) fn complain(text: &str) {
+    let mut text = harmless(text);
+    if std::io::stderr().is_terminal() {
+        text = broken(&text, crate::front::columns());
+    }
     // Nobody listens on standard error: nothing more can be done about it.
-    let _ = writeln!(std::io::stderr().lock(), "{}", harmless(text));
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Lines that are too long go on in the next one, set in by two. A word that is too long by itself (a path) stays whole.
+fn broken(text: &str, columns: usize) -> String {
+    let mut whole = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let mut width = 0;
+        for (index, word) in line.split(' ').enumerate() {
+            let length = word.trim_end_matches('\n').chars().count();
+            match index {
+                0 => {}
+                // Runs of spaces hold columns apart: a line is broken at a word alone.
+                _ if width + 1 + length > columns && width > 2 && length > 0 => {
+                    whole.push_str("\n  ");
+                    width = 2;
+                }
+                _ => {
+                    whole.push(' ');
+                    width += 1;
+                }
+            }
+            whole.push_str(word);
+            width += length;
+        }
+    }
+    whole
 }
 
 /// Writes a question to standard error, without a line's end, and reads the answer; `None` where nobody can be asked.
@@ -114,7 +144,22 @@ mod tests {
         );
     }
 
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        assert_eq!(broken("one two three\nfour", 8), "one two\n  three\nfour");
+        assert_eq!(broken("a-path-that-is-long x", 8), "a-path-that-is-long\n  x");
+        assert_eq!(broken("  |  ^ here", 80), "  |  ^ here");
+    }
+
     proptest! {
+        #[test]
+        fn broken_lines_hold_the_same_words(text in "[a-c \n]{0,60}") {
+            let words = |text: &str| text.split_whitespace().collect::<String>();
+            let shown = broken(&text, 10);
+            prop_assert_eq!(words(&shown), words(&text));
+            prop_assert!(shown.split('\n').all(|line| line.trim().chars().count() <= 10 || !line.trim().contains(' ')));
+        }
+
         #[test]
         fn escaped_json_is_the_same_value(text: String) {
             let shown = harmless(&serde_json::to_string(&text).unwrap());

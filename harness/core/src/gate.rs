@@ -1,5 +1,6 @@
 //! Gates: rules that were written down before the first cell ran, and the three ways in which they can end.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ContrastId, GateId};
@@ -56,7 +57,7 @@ pub enum Margin {
 }
 
 /// To which tasks a verdict generalises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateScope {
     /// PASS must hold for tasks like these; FAIL needs to be true only on the tasks that were run.
@@ -66,7 +67,7 @@ pub enum GateScope {
 }
 
 /// How a gate, or a run, ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Decision {
     /// No valid block.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Sha256Hex;
@@ -199,7 +200,7 @@ pub struct TokenBasis {
 }
 
 /// A tokenizer, exactly.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenizerIdentity {
     /// Vocabulary name.
     pub name: String,

@@ -1,9 +1,10 @@
 //! Metrics: numbers read off a cell record, each with unit, direction and nature.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A number read off a cell record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Share of cells that the verifier passed. Not a cost: compared by difference.

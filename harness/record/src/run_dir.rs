@@ -8,13 +8,21 @@ use bench_core::Cell;
 
 /// A run directory that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("run directory {path}: {source}; choose another place with -o DIR, or mend its permissions")]
+#[error("run directory {path}: {source}; {remedy}")]
 pub struct RunDirError {
     /// The directory.
     pub path: PathBuf,
     /// Why.
     pub source: std::io::Error,
+    /// What to do.
+    pub remedy: &'static str,
 }
+
+/// Where a new one cannot be made.
+const ELSEWHERE: &str = "choose another place with -o DIR, or mend its permissions";
+
+/// Where there is none to read.
+const WHICH: &str = "name one that `bench run` made; without another name they lie below runs/";
 
 /// A run directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,17 +38,17 @@ pub fn attempt_dir(cell: &Cell, attempt: u32) -> String {
 impl RunDir {
     /// Makes it with mode 0700, parents included; one that exists is taken as it is.
     pub fn create(root: &Path) -> Result<Self, RunDirError> {
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(root)
-            .map_err(|source| RunDirError { path: root.to_owned(), source })?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(root).map_err(|source| RunDirError {
+            path: root.to_owned(),
+            source,
+            remedy: ELSEWHERE,
+        })?;
         Ok(Self { root: root.to_owned() })
     }
 
     /// Opens one that exists.
     pub fn open(root: &Path) -> Result<Self, RunDirError> {
-        let error = |source| RunDirError { path: root.to_owned(), source };
+        let error = |source| RunDirError { path: root.to_owned(), source, remedy: WHICH };
         if !fs::metadata(root).map_err(error)?.is_dir() {
             return Err(error(std::io::ErrorKind::NotADirectory.into()));
         }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use bench_core::Metric;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One arm over its cells in valid blocks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArmSummary {
     /// Its name.
     pub name: String,
@@ -30,7 +31,7 @@ pub struct ArmSummary {
 }
 
 /// How far an arm's repeats agree and what a pass costs; none of it gates.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reliability {
     /// pass^k for k = the planned repeats: would all of k tries pass? Mean over tasks that have as many.
     pub pass_hat_k: Option<f64>,
@@ -47,7 +48,7 @@ pub struct Reliability {
 }
 
 /// A share of passed cells with its Wilson interval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PassSummary {
     /// Passed.
     pub passed: u64,
@@ -62,7 +63,7 @@ pub struct PassSummary {
 }
 
 /// A metric over cells.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricSummary {
     /// Cells in which it is known.
     pub n: u64,
@@ -79,7 +80,7 @@ pub struct MetricSummary {
 }
 
 /// What the first request carried: medians over cells.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FirstRequestSummary {
     /// Cells with a first request.
     pub n: u64,
@@ -100,7 +101,7 @@ pub struct FirstRequestSummary {
 }
 
 /// One tool over an arm's cells.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolSummary {
     /// Its name as offered.
     pub name: String,
@@ -115,7 +116,7 @@ pub struct ToolSummary {
 }
 
 /// Tools that were offered and never called in any cell of the arm.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NeverCalled {
     /// Their definitions' tokens, summed over every turn of every cell that carried them.
     pub tokens_total: u64,

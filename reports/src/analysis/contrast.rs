@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use bench_core::{ContrastRole, Factor, Metric};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cost::MetricComparison;
 use super::gate::{GateOutcome, NotGated};
 
 /// A contrast and its gates.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContrastSummary {
     /// Its name.
     pub name: String,
@@ -45,7 +46,7 @@ pub struct ContrastSummary {
 }
 
 /// Does a comparison of two equal arms look like one?
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AaSummary {
     /// Every rule holds.
     pub accepted: bool,
@@ -54,7 +55,7 @@ pub struct AaSummary {
 }
 
 /// Pass/fail pairs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PairCounts {
     /// Both passed.
     pub both: u64,
@@ -76,7 +77,7 @@ pub struct PairCounts {
 }
 
 /// One task of a contrast.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskSummary {
     /// The task.
     pub task: String,
@@ -95,7 +96,7 @@ pub struct TaskSummary {
 }
 
 /// A cost ratio of one task.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskRatio {
     /// Geometric mean of the pairs' ratios; null where a cost is zero.
     pub gmr: Option<f64>,
@@ -104,7 +105,7 @@ pub struct TaskRatio {
 }
 
 /// McNemar on the pooled pairs: of the sharp null "in no task do the arms differ", not of the average effect.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct McNemarSummary {
     /// Exact two-sided; null without pairs.
     pub exact_p: Option<f64>,
@@ -117,7 +118,7 @@ pub struct McNemarSummary {
 }
 
 /// candidate - control of the pass rates.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PassDifference {
     /// Point; null without pairs.
     pub point: Option<f64>,
@@ -138,7 +139,7 @@ pub struct PassDifference {
 }
 
 /// Cross-over estimates on log costs, blocks as units.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OrderSummary {
     /// The metric.
     pub metric: Metric,
@@ -158,7 +159,7 @@ pub struct OrderSummary {
 }
 
 /// A discordant pair.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flip {
     /// `task/r01`.
     pub block: String,

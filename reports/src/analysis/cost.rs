@@ -1,9 +1,10 @@
 //! One cost of a contrast: the ratio with its intervals and everything printed beside them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// candidate / control of a cost.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricComparison {
     /// Pairs in which both values are known.
     pub n_pairs: u64,
@@ -58,7 +59,7 @@ pub struct MetricComparison {
 }
 
 /// Components of the spread of a log cost.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VarianceComponents {
     /// Standard deviation of one cell within its task.
     pub sigma: f64,
@@ -71,7 +72,7 @@ pub struct VarianceComponents {
 }
 
 /// Cells whose cost was cut off.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Censored {
     /// Of the control.
     pub control: u64,
@@ -83,7 +84,7 @@ pub struct Censored {
 }
 
 /// Bootstrap by cluster of the ratio.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BootstrapSummary {
     /// Percentile lower limit.
     pub lower: f64,

@@ -1,10 +1,11 @@
 //! Rules and how they ended: gates, candidates that may be claimed, the verdict of the run.
 
 use bench_core::{Decision, GateScope, Metric};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One gate on one contrast.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateOutcome {
     /// The gate's name.
     pub id: String,
@@ -45,7 +46,7 @@ pub struct GateOutcome {
 }
 
 /// A rate of the candidate alone, with exact one-sided bounds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RateSummary {
     /// Cells in which it held.
     pub found: u64,
@@ -64,7 +65,7 @@ pub struct RateSummary {
 }
 
 /// One primary outcome: is the candidate better?
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OutcomeTest {
     /// The outcome.
     pub metric: Metric,
@@ -75,7 +76,7 @@ pub struct OutcomeTest {
 }
 
 /// A main metric that no gate decides on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NotGated {
     /// The metric.
     pub metric: Metric,
@@ -88,7 +89,7 @@ pub struct NotGated {
 }
 
 /// Whether a candidate may be claimed, several being looked at.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CandidateClaim {
     /// The contrast.
     pub contrast: String,
@@ -101,7 +102,7 @@ pub struct CandidateClaim {
 }
 
 /// The verdict of the run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Overall {
     /// How it ended; `NOT_APPLICABLE` when no gate was asked for.
     pub decision: Decision,

@@ -85,7 +85,10 @@ impl Trajectory {
         let Some(api) = Api::of_path(&record.path) else { return exchange };
         match request(index, record, api) {
             Ok(request) => {
-                let news = conversations.next(&record.class, &request);
+                // Second agents may begin with the same words; each has a conversation of its own.
+                let agent = record.agent.as_ref();
+                let speaker = agent.map_or_else(|| record.class.clone(), |a| format!("{} {a}", record.class));
+                let news = conversations.next(&speaker, &request);
                 exchange.conversation = news.conversation;
                 exchange.said = news.said;
                 exchange.dropped = news.dropped;

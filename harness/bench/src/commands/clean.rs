@@ -108,7 +108,7 @@ fn list(runs: &[OldRun], evidence: bool) {
         ));
     }
     let total = runs.iter().map(|run| if evidence { run.evidence_bytes } else { run.bytes }).sum();
-    say::line(&format!("{} runs, {}", runs.len(), bytes(total)));
+    say::line(&format!("{} {}, {}", runs.len(), if runs.len() == 1 { "run" } else { "runs" }, bytes(total)));
 }
 
 fn remove(runs: &[OldRun], options: &CleanOptions) -> Result<Exit, Failure> {

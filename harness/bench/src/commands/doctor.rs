@@ -74,7 +74,8 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, Failure> {
 
 fn print(findings: &[Finding], needed: &[Finding], reachable: &Reachable) {
     let mut text = format!("bench {}, kernel {}\n\n", front::harness().version, front::kernel());
-    findings.iter().for_each(|finding| tell(&mut text, finding));
+    let width = findings.iter().chain(needed).map(|finding| finding.what.chars().count()).max().unwrap_or(0);
+    findings.iter().for_each(|finding| tell(&mut text, finding, width));
     let _ =
         writeln!(text, "\nisolation: {} on this machine; missing, as every report says:", reachable.level);
     for gap in &reachable.missing {
@@ -83,15 +84,15 @@ fn print(findings: &[Finding], needed: &[Finding], reachable: &Reachable) {
     let _ = writeln!(text, "tokenizers: {}", bench_proxy::TOKENIZERS.join(", "));
     if !needed.is_empty() {
         let _ = writeln!(text, "\nthis experiment:");
-        needed.iter().for_each(|finding| tell(&mut text, finding));
+        needed.iter().for_each(|finding| tell(&mut text, finding, width));
     }
     say::text(&text);
 }
 
-fn tell(text: &mut String, finding: &Finding) {
-    let _ = writeln!(text, "{:<3} {:<22} {}", finding.mark.word(), finding.what, finding.found);
+fn tell(text: &mut String, finding: &Finding, width: usize) {
+    let _ = writeln!(text, "{:<3} {:<width$} {}", finding.mark.word(), finding.what, finding.found);
     for line in &finding.remedy {
-        let _ = writeln!(text, "    {:<22} {line}", "");
+        let _ = writeln!(text, "    {:<width$} {line}", "");
     }
 }
 
@@ -182,7 +183,7 @@ fn experiment(file: &Path, options: &DoctorOptions, reachable: &Reachable) -> (V
     let source = match opened {
         Ok(source) => source,
         Err(failure) => {
-            let words = format!("{:#}", failure.error);
+            let words = failure.words();
             let mut lines = words.lines().map(str::to_owned);
             let first = lines.next().unwrap_or_default();
             return (vec![finding(Mark::Bad, "experiment file", first, lines.collect())], failure.exit);
@@ -208,7 +209,7 @@ fn experiment(file: &Path, options: &DoctorOptions, reachable: &Reachable) -> (V
         Ok(()) => finding(Mark::Good, "upstream", format!("{word} can be used"), Vec::new()),
         Err(failure) => {
             exit = failure.exit;
-            finding(Mark::Bad, "upstream", format!("{word}: {:#}", failure.error), Vec::new())
+            finding(Mark::Bad, "upstream", format!("{word}: {}", failure.words()), Vec::new())
         }
     });
     (findings, exit)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use bench_config::{Setting, with_settings};
 
 use crate::exit::{Exit, Failure, OrExit, fail};
-use crate::options::{InitKind, InitOptions};
+use crate::options::{InitKind, InitOptions, SchemaOf, SchemaOptions};
 use crate::say;
 
 /// The schema's file, beside the experiment file whose first line names it.
@@ -45,9 +45,13 @@ pub(crate) fn init(options: &InitOptions) -> Result<Exit, Failure> {
     Ok(Exit::Good)
 }
 
-/// Prints the JSON schema of the experiment file.
-pub(crate) fn schema() -> Result<Exit, Failure> {
-    say::raw(bench_config::schema().as_bytes());
+/// Prints a JSON schema.
+pub(crate) fn schema(options: &SchemaOptions) -> Result<Exit, Failure> {
+    let schema = match options.of {
+        SchemaOf::Experiment => bench_config::schema(),
+        SchemaOf::Analysis => bench_reports::analysis_schema(),
+    };
+    say::raw(schema.as_bytes());
     Ok(Exit::Good)
 }
 

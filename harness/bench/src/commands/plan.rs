@@ -44,9 +44,12 @@ pub(crate) fn plan(options: &PlanOptions) -> Result<Exit, Failure> {
     }
     let mut text = String::new();
     describe(&source, &mut text);
-    let like = options.like.as_ref().map(|run| say::harmless(&run.display().to_string()));
-    let shown = expected.lines(&plan.experiment, like.as_deref());
-    for line in estimate.lines().into_iter().chain(preflight_lines(&preflight)).chain(shown) {
+    // With a run to go by its cells count; without one, whatever ran before under the same arms.
+    let cost = match &options.like {
+        Some(run) => [vec![estimate.headline()], expected.lines(&run.display().to_string())].concat(),
+        None => estimate.lines(),
+    };
+    for line in preflight_lines(&preflight).into_iter().chain(cost) {
         text.push_str(&line);
         text.push('\n');
     }

@@ -67,9 +67,9 @@ pub(crate) fn report(options: &ReportOptions) -> Result<Exit, Failure> {
         ReportFormat::Table => show(&found.analysis, Shown::Table),
         ReportFormat::Markdown => show(&found.analysis, Shown::Markdown),
         ReportFormat::Json => show(&found.analysis, Shown::Json),
-        ReportFormat::Html => say::raw(files::text("report.html", &found)?.as_bytes()),
-        ReportFormat::Csv => say::raw(files::text("cells.csv", &found)?.as_bytes()),
-        ReportFormat::Junit => say::raw(files::text("junit.xml", &found)?.as_bytes()),
+        ReportFormat::Html => say::raw(&files::content("report.html", &found)?),
+        ReportFormat::Csv => say::raw(&files::content("cells.csv", &found)?),
+        ReportFormat::Junit => say::raw(&files::content("junit.xml", &found)?),
         ReportFormat::Github => github(&found.analysis)?,
     }
     Ok(Exit::Good)
@@ -225,11 +225,13 @@ fn splice(page: &Path, analysis: &Analysis) -> Result<Exit, Failure> {
 }
 
 fn check(page: &Path, found: &Found) -> Result<Exit, Failure> {
-    let text = read_page(page)?;
+    let bytes = read_bytes(page)?;
+    let text = String::from_utf8_lossy(&bytes);
     let name = page.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let now = files::published(name, found)?;
     // A page with the markers holds a table, whatever it is called.
-    if files::NAMES.contains(&name) && !text.contains(OPENING) {
-        if text == files::text(name, found)? {
+    if let Some(now) = now.filter(|_| !text.contains(OPENING)) {
+        if bytes == now {
             return Ok(Exit::Good);
         }
         let message = format!(
@@ -254,9 +256,13 @@ fn check(page: &Path, found: &Found) -> Result<Exit, Failure> {
 }
 
 fn read_page(page: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(page)
-        .map_err(|e| anyhow::anyhow!("page {}: {e}", page.display()))
+    String::from_utf8(read_bytes(page)?)
+        .map_err(|e| anyhow::anyhow!("page {}: {e}; a page is UTF-8 text", page.display()))
         .or_exit(Exit::Usage)
+}
+
+fn read_bytes(page: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(page).map_err(|e| anyhow::anyhow!("page {}: {e}", page.display())).or_exit(Exit::Usage)
 }
 
 fn parts<'a>(page: &Path, text: &'a str) -> Result<(&'a str, &'a str, &'a str), Failure> {

@@ -270,8 +270,28 @@ fn describe(record: &CellRecord) -> String {
         let errors = tool.errors.map_or_else(|| "?".to_owned(), |e| e.to_string());
         let _ = writeln!(text, "{:<15}  {:>6}  {:>5}  {:>6}", tool.name, tool.tokens, tool.calls, errors);
     }
+    for agent in &record.agents {
+        let _ = writeln!(
+            text,
+            "second agent {}: {} requests, {} tokens in, {} out",
+            agent.name, agent.requests, agent.input_tokens, agent.output_tokens
+        );
+    }
+    for found in record.lifecycle.iter().flatten() {
+        let _ = writeln!(
+            text,
+            "lifecycle: {} is {} in request {}: {}",
+            found.tool,
+            word(&found.kind),
+            found.request,
+            found.why
+        );
+    }
     let isolation = &record.isolation;
-    let _ = writeln!(text, "\nisolation {} (missing: {})", isolation.level, isolation.missing.join("; "));
+    let _ = writeln!(text, "\nisolation {}; not closed at this level:", isolation.level);
+    isolation.missing.iter().for_each(|gap| {
+        let _ = writeln!(text, "  {gap}");
+    });
     text
 }
 

@@ -79,12 +79,22 @@ pub(super) const INIT: &str = "Examples:
 experiment.schema.json is written beside it: editors complete and check the file by it.";
 
 pub(super) const SCHEMA: &str = "Examples:
-  bench schema";
+  bench schema
+  bench schema analysis     the schema of report/analysis.json";
 
 pub(super) const DOCTOR: &str = "Examples:
   bench doctor              this machine
   bench doctor my.toml      and whether it can run this experiment: key, agents, isolation level
   bench doctor --json";
+
+pub(super) const AGENTS: &str = "Examples:
+  bench agents                      which are here, with their versions
+  bench agents check pi codex       exit code 2 where one cannot be started
+  bench agents install pi --yes     runs the npm lines that it prints";
+
+pub(super) const TASK: &str = "Examples:
+  bench task new mine/first         tasks/suites/mine/first, a task that holds
+  bench verify mine                 after each change";
 
 pub(super) const PACK: &str = "Examples:
   bench pack runs/X                     X.tar.gz: lock, journal and report, redacted

@@ -2,7 +2,62 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
+
+use super::PlaceOptions;
+
+/// Options of `bench agents`.
+#[derive(Debug, Args)]
+pub(crate) struct AgentsOptions {
+    #[command(subcommand)]
+    pub(crate) command: Option<AgentsCommand>,
+    /// For other programs.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) places: PlaceOptions,
+}
+
+/// What to do with agents.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AgentsCommand {
+    /// Every agent that an arm can name [the default].
+    List,
+    /// Exit code 2 where one cannot be started.
+    Check {
+        /// Which [default: all].
+        names: Vec<String>,
+    },
+    /// Runs the lines that the catalogue names for those that are missing; prints them first and asks.
+    Install {
+        /// Which.
+        #[arg(required = true)]
+        names: Vec<String>,
+        /// Do not ask.
+        #[arg(short, long)]
+        yes: bool,
+    },
+}
+
+/// Options of `bench task`.
+#[derive(Debug, Args)]
+pub(crate) struct TaskOptions {
+    #[command(subcommand)]
+    pub(crate) command: TaskCommand,
+}
+
+/// What to do with tasks.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TaskCommand {
+    /// Writes a small task that holds already, with a canary of its own.
+    New {
+        /// Its suite and its name, SUITE/TASK.
+        name: String,
+        /// Folder that holds suites [default: tasks/suites].
+        #[arg(long, value_name = "DIR")]
+        suites: Option<PathBuf>,
+    },
+}
 
 /// Options of `bench merge`.
 #[derive(Debug, Args)]

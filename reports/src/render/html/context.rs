@@ -18,7 +18,7 @@ const RIGHT: f64 = 97.0;
 /// A line goes on as long as this share of the arm's cells is still running.
 const STILL_RUNNING: f64 = 0.5;
 /// Colours that the style sheet holds.
-pub(super) const COLOURS: usize = 8;
+pub(in crate::render) const COLOURS: usize = 8;
 
 /// The figure and its numbers.
 #[derive(Serialize)]
@@ -27,29 +27,39 @@ pub(super) struct Context {
     arms: Vec<ArmLine>,
 }
 
+/// The course of one arm.
 #[derive(Serialize)]
-struct ArmLine {
-    name: String,
-    colour: usize,
-    cells: usize,
-    turns: Vec<Turn>,
+pub(in crate::render) struct ArmLine {
+    pub(in crate::render) name: String,
+    pub(in crate::render) colour: usize,
+    pub(in crate::render) cells: usize,
+    pub(in crate::render) turns: Vec<Turn>,
 }
 
+/// What an arm's cells had paid up to a turn.
 #[derive(Serialize)]
-struct Turn {
-    turn: usize,
+pub(in crate::render) struct Turn {
+    pub(in crate::render) turn: usize,
     cells: usize,
     median: String,
     low: String,
     high: String,
+    /// The median, in tokens.
     #[serde(skip)]
-    at: f64,
+    pub(in crate::render) at: f64,
 }
 
 /// Medians over the cells that reached a turn; null without turns.
 pub(super) fn context(rows: &Rows<'_>) -> Option<Context> {
-    let arms: Vec<ArmLine> = rows
-        .arms
+    let arms = courses(rows);
+    let last = arms.iter().map(|arm| arm.turns.len()).max()?;
+    let most = arms.iter().flat_map(|arm| &arm.turns).map(|turn| turn.at).fold(0.0, f64::max);
+    Some(Context { plot: made(drawn(&arms, last, most)), arms })
+}
+
+/// Every arm that has turns.
+pub(in crate::render) fn courses(rows: &Rows<'_>) -> Vec<ArmLine> {
+    rows.arms
         .iter()
         .enumerate()
         .map(|(index, name)| {
@@ -63,10 +73,7 @@ pub(super) fn context(rows: &Rows<'_>) -> Option<Context> {
             }
         })
         .filter(|arm| !arm.turns.is_empty())
-        .collect();
-    let last = arms.iter().map(|arm| arm.turns.len()).max()?;
-    let most = arms.iter().flat_map(|arm| &arm.turns).map(|turn| turn.at).fold(0.0, f64::max);
-    Some(Context { plot: made(drawn(&arms, last, most)), arms })
+        .collect()
 }
 
 /// Input tokens of a cell's turns, summed up to each.
@@ -131,7 +138,7 @@ fn drawn(arms: &[ArmLine], last: usize, most: f64) -> String {
 }
 
 /// A large count for an axis: 50k, 1.5M.
-fn shortened(value: f64) -> String {
+pub(in crate::render) fn shortened(value: f64) -> String {
     let trimmed = |value: f64, unit: &str| {
         let text = format!("{value:.1}");
         format!("{}{unit}", text.trim_end_matches('0').trim_end_matches('.'))

@@ -10,7 +10,7 @@ use crate::render::estimate::grouped;
 
 const HEIGHT: f64 = 30.0;
 /// Kinds of tool segments told apart by shade, in turn.
-const SHADES: usize = 4;
+pub(in crate::render) const SHADES: usize = 4;
 
 /// The bar of one arm.
 #[derive(Serialize)]
@@ -50,7 +50,6 @@ pub(super) fn bars(analysis: &Analysis) -> Vec<Bar> {
 
 fn bar(arm: &ArmSummary, scale: &Scale) -> Option<Bar> {
     let first = arm.first_request.as_ref()?;
-    let unused = |name: &str| arm.tools_never_called.tools.iter().any(|tool| tool.name == name);
     let offered = first.tools.iter().map(|tool| (tool, false));
     let loaded = arm.tools_never_called.tools.iter().filter(|tool| !tool.in_first_request);
     let lines = offered.chain(loaded.map(|tool| (tool, true))).map(|(tool, later)| ToolLine {
@@ -58,14 +57,14 @@ fn bar(arm: &ArmSummary, scale: &Scale) -> Option<Bar> {
         tokens: grouped(tool.tokens),
         calls: tool.calls,
         cells: tool.cells,
-        never: unused(&tool.name),
+        never: unused(arm, &tool.name),
         later,
     });
     Some(Bar {
         arm: arm.name.clone(),
         body: grouped(first.body_tokens),
         n: first.n,
-        bar: made(drawn(arm, first, scale, unused)),
+        bar: made(drawn(arm, first, scale)),
         system: grouped(first.system_tokens),
         messages: grouped(first.messages_tokens),
         tools_tokens: grouped(first.tools_tokens),
@@ -83,32 +82,63 @@ fn rest(first: &FirstRequestSummary) -> f64 {
     (first.body_tokens - first.system_tokens - first.messages_tokens - first.tools_tokens).max(0.0)
 }
 
-fn drawn(
-    arm: &ArmSummary,
-    first: &FirstRequestSummary,
-    scale: &Scale,
-    unused: impl Fn(&str) -> bool,
-) -> String {
-    let label = format!("{}: first request {} tokens", arm.name, grouped(first.body_tokens));
-    let mut svg = Svg::new(HEIGHT, "bar", Some(&label));
-    let mut from = 0.0;
-    let mut part = |class: &str, tokens: f64, title: &str| {
-        let (start, end) = (scale.at(from), scale.at(from + tokens));
-        svg.rect(class, (start, end - start), (0.0, HEIGHT), &format!("{title}: {} tokens", grouped(tokens)));
-        from += tokens;
-    };
-    part("seg system", first.system_tokens, "system text");
+/// One segment of a bar.
+pub(in crate::render) struct Part<'a> {
+    pub(in crate::render) kind: PartKind,
+    pub(in crate::render) tokens: f64,
+    /// The tool's name; else what it is.
+    pub(in crate::render) name: &'a str,
+}
+
+/// What a segment shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::render) enum PartKind {
+    System,
+    /// A tool, by its place in the order offered.
+    Tool(usize),
+    /// A tool that no cell of the arm ever called.
+    NeverCalled,
+    Frame,
+    Messages,
+}
+
+/// The segments of an arm's bar, in order.
+pub(in crate::render) fn parts<'a>(arm: &'a ArmSummary, first: &'a FirstRequestSummary) -> Vec<Part<'a>> {
+    let part = |kind, tokens, name| Part { kind, tokens, name };
     // The array's own brackets and commas make the whole a little more than its tools.
     let each: f64 = first.tools.iter().map(|tool| tool.tokens).sum();
     let fit = if each > 0.0 { (first.tools_tokens / each).min(1.0) } else { 1.0 };
+    let mut parts = vec![part(PartKind::System, first.system_tokens, "system text")];
     for (index, tool) in first.tools.iter().enumerate() {
-        let never = unused(&tool.name);
-        let class =
-            if never { "seg tool never".to_owned() } else { format!("seg tool shade{}", index % SHADES) };
-        let what = if never { "paid for and never called" } else { "tool" };
-        part(&class, tool.tokens * fit, &format!("{} ({what})", tool.name));
+        let kind = if unused(arm, &tool.name) { PartKind::NeverCalled } else { PartKind::Tool(index) };
+        parts.push(part(kind, tool.tokens * fit, &tool.name));
     }
-    part("seg frame", (first.tools_tokens - each * fit).max(0.0) + rest(first), "JSON around the parts");
-    part("seg messages", first.messages_tokens, "messages");
+    let frame = (first.tools_tokens - each * fit).max(0.0) + rest(first);
+    parts.push(part(PartKind::Frame, frame, "JSON around the parts"));
+    parts.push(part(PartKind::Messages, first.messages_tokens, "messages"));
+    parts
+}
+
+fn unused(arm: &ArmSummary, name: &str) -> bool {
+    arm.tools_never_called.tools.iter().any(|tool| tool.name == name)
+}
+
+fn drawn(arm: &ArmSummary, first: &FirstRequestSummary, scale: &Scale) -> String {
+    let label = format!("{}: first request {} tokens", arm.name, grouped(first.body_tokens));
+    let mut svg = Svg::new(HEIGHT, "bar", Some(&label));
+    let mut from = 0.0;
+    for part in parts(arm, first) {
+        let (class, what) = match part.kind {
+            PartKind::System => ("seg system".to_owned(), ""),
+            PartKind::Tool(index) => (format!("seg tool shade{}", index % SHADES), " (tool)"),
+            PartKind::NeverCalled => ("seg tool never".to_owned(), " (paid for and never called)"),
+            PartKind::Frame => ("seg frame".to_owned(), ""),
+            PartKind::Messages => ("seg messages".to_owned(), ""),
+        };
+        let (start, end) = (scale.at(from), scale.at(from + part.tokens));
+        let title = format!("{}{what}: {} tokens", part.name, grouped(part.tokens));
+        svg.rect(&class, (start, end - start), (0.0, HEIGHT), &title);
+        from += part.tokens;
+    }
     svg.done()
 }

@@ -6,12 +6,15 @@ use serde::Serialize;
 
 use super::page::made;
 use super::svg::{Anchor, Scale, Svg};
-use crate::analysis::{Analysis, ContrastSummary, MetricComparison};
+use crate::analysis::{Analysis, ContrastSummary, GateOutcome, MetricComparison};
 use crate::render::estimate;
 use crate::render::words::{metric_words, role_words};
 
 /// The limit that ratios are shown against where no gate names one.
-const USUAL_LIMIT: f64 = 1.25;
+pub(in crate::render) const USUAL_LIMIT: f64 = 1.25;
+/// Ratios that an axis may name.
+pub(in crate::render) const TICKS: [f64; 15] =
+    [0.1, 0.2, 0.25, 0.5, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0];
 /// Metrics shown beside those that a gate names.
 const SHOWN: [Metric; 5] =
     [Metric::FirstRequestTokens, Metric::TotalTokens, Metric::Turns, Metric::ToolCalls, Metric::WallMs];
@@ -48,11 +51,7 @@ struct Row {
 
 /// Every contrast's ratios on one common logarithmic scale; null without any.
 pub(super) fn forest(analysis: &Analysis) -> Option<Forest> {
-    let all = || analysis.contrasts.iter().flat_map(|contrast| shown(contrast).map(|(_, found)| found));
-    all().next()?;
-    let ends = all().flat_map(|found| [found.lower, found.upper, found.gmr]).flatten();
-    let (low, high) = ends.filter(|v| *v > 0.0).fold((0.8, 1.5), |(l, h), v| (v.min(l), v.max(h)));
-    let (low, high) = (low.max(0.1) / 1.04, high.min(16.0) * 1.04);
+    let (low, high) = span(analysis)?;
     let scale = Scale::logarithmic((low, high), (0.0, 100.0));
     let groups = analysis.contrasts.iter().map(|contrast| Group {
         name: format!("{} against {}", contrast.candidate, contrast.control),
@@ -66,7 +65,24 @@ pub(super) fn forest(analysis: &Analysis) -> Option<Forest> {
     })
 }
 
-fn shown(contrast: &ContrastSummary) -> impl Iterator<Item = (Metric, &MetricComparison)> {
+/// Least and largest ratio of the common scale; null without any ratio.
+pub(in crate::render) fn span(analysis: &Analysis) -> Option<(f64, f64)> {
+    let all = || analysis.contrasts.iter().flat_map(|contrast| shown(contrast).map(|(_, found)| found));
+    all().next()?;
+    let ends = all().flat_map(|found| [found.lower, found.upper, found.gmr]).flatten();
+    let (low, high) = ends.filter(|v| *v > 0.0).fold((0.8, 1.5), |(l, h), v| (v.min(l), v.max(h)));
+    Some((low.max(0.1) / 1.04, high.min(16.0) * 1.04))
+}
+
+/// The gate by which a contrast's ratio of this metric is judged.
+pub(in crate::render) fn gate_of(contrast: &ContrastSummary, metric: Metric) -> Option<&GateOutcome> {
+    contrast.gates.iter().find(|gate| gate.metric == metric && gate.limit.is_some())
+}
+
+/// The ratios that are shown of a contrast.
+pub(in crate::render) fn shown(
+    contrast: &ContrastSummary,
+) -> impl Iterator<Item = (Metric, &MetricComparison)> {
     let named = |metric: &Metric| contrast.gates.iter().any(|gate| gate.metric == *metric);
     contrast
         .metrics
@@ -76,7 +92,7 @@ fn shown(contrast: &ContrastSummary) -> impl Iterator<Item = (Metric, &MetricCom
 }
 
 fn row(contrast: &ContrastSummary, metric: Metric, found: &MetricComparison, scale: &Scale) -> Row {
-    let gate = contrast.gates.iter().find(|gate| gate.metric == metric && gate.limit.is_some());
+    let gate = gate_of(contrast, metric);
     let limit = gate.and_then(|gate| gate.limit);
     let interval = |limits: Option<(f64, f64)>| {
         limits.map_or("–".to_owned(), |(lower, upper)| format!("{lower:.3} to {upper:.3}"))
@@ -122,7 +138,7 @@ fn plot(found: &MetricComparison, limit: f64, tone: Option<&str>, scale: &Scale)
 fn axis(scale: &Scale, (low, high): (f64, f64)) -> Value {
     let mut svg = Svg::new(22.0, "plot axis", None);
     let mut last = -100.0;
-    for tick in [0.1, 0.2, 0.25, 0.5, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0] {
+    for tick in TICKS {
         let at = scale.at(tick);
         if tick < low || tick > high || (at - last < 9.0 && tick != 1.25) {
             continue;

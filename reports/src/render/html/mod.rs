@@ -3,13 +3,13 @@
 //! script, which only filters and switches the theme.
 
 mod arms;
-mod context;
+pub(super) mod context;
 mod cost;
-mod first_request;
-mod forest;
+pub(super) mod first_request;
+pub(super) mod forest;
 mod grid;
 pub(crate) mod page;
-mod slopes;
+pub(super) mod slopes;
 pub(crate) mod svg;
 mod verdict;
 mod walls;

@@ -49,20 +49,43 @@ struct TaskLine {
 
 /// Sums of one task: control, candidate, pairs.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sums {
+pub(in crate::render) struct Sums {
     control: f64,
     candidate: f64,
     pairs: usize,
 }
 
 impl Sums {
-    fn means(self) -> (f64, f64) {
+    /// Mean of a pair under control and under candidate.
+    pub(in crate::render) fn means(self) -> (f64, f64) {
         (self.control / self.pairs as f64, self.candidate / self.pairs as f64)
     }
 
     fn ratio(self) -> Option<f64> {
         (self.control > 0.0).then(|| self.candidate / self.control)
     }
+
+    /// `dearer`, `cheaper` or `equal`: the candidate beside the control.
+    pub(in crate::render) fn way(self) -> &'static str {
+        match self.ratio() {
+            Some(ratio) if ratio > 1.0 + EQUAL => "dearer",
+            Some(ratio) if ratio < 1.0 - EQUAL => "cheaper",
+            Some(_) | None => "equal",
+        }
+    }
+}
+
+/// Tasks under one metric, by name.
+pub(in crate::render) type Tasks<'r> = BTreeMap<&'r str, Sums>;
+
+/// Every shown metric of a contrast over its valid blocks; null where an arm is not in the rows.
+pub(in crate::render) fn by_metric<'r>(
+    contrast: &ContrastSummary,
+    rows: &'r Rows<'_>,
+) -> Option<Vec<(Metric, Tasks<'r>)>> {
+    let place = |name: &str| rows.arms.iter().position(|arm| arm.as_str() == name);
+    let (control, candidate) = place(&contrast.control).zip(place(&contrast.candidate))?;
+    Some(SHOWN.into_iter().map(|metric| (metric, sums(rows, control, candidate, metric))).collect())
 }
 
 /// Every contrast over its valid blocks.
@@ -71,10 +94,7 @@ pub(super) fn slopes(analysis: &Analysis, rows: &Rows<'_>) -> Vec<Contrast> {
 }
 
 fn of_contrast(contrast: &ContrastSummary, rows: &Rows<'_>) -> Option<Contrast> {
-    let place = |name: &str| rows.arms.iter().position(|arm| arm.as_str() == name);
-    let (control, candidate) = place(&contrast.control).zip(place(&contrast.candidate))?;
-    let by_metric: Vec<(Metric, BTreeMap<&str, Sums>)> =
-        SHOWN.into_iter().map(|metric| (metric, sums(rows, control, candidate, metric))).collect();
+    let by_metric = by_metric(contrast, rows)?;
     let mut names: Vec<&str> = rows.blocks.iter().map(|block| block.task.as_str()).collect();
     names.dedup();
     let tasks = names.into_iter().filter_map(|task| task_line(task, &by_metric));
@@ -89,8 +109,8 @@ fn of_contrast(contrast: &ContrastSummary, rows: &Rows<'_>) -> Option<Contrast> 
     (!contrast.figures.is_empty()).then_some(contrast)
 }
 
-fn sums<'r>(rows: &'r Rows<'_>, control: usize, candidate: usize, metric: Metric) -> BTreeMap<&'r str, Sums> {
-    let mut sums: BTreeMap<&str, Sums> = BTreeMap::new();
+fn sums<'r>(rows: &'r Rows<'_>, control: usize, candidate: usize, metric: Metric) -> Tasks<'r> {
+    let mut sums: Tasks<'_> = BTreeMap::new();
     for block in rows.blocks.iter().filter(|block| block.standing == Standing::Counts) {
         let value = |arm: usize| block.cells[arm].and_then(|record| record.metric(metric));
         if let (Some(x), Some(y)) = (value(control), value(candidate)) {
@@ -103,8 +123,8 @@ fn sums<'r>(rows: &'r Rows<'_>, control: usize, candidate: usize, metric: Metric
     sums
 }
 
-fn task_line(task: &str, by_metric: &[(Metric, BTreeMap<&str, Sums>)]) -> Option<TaskLine> {
-    let of = |sums: &BTreeMap<&str, Sums>| sums.get(task).copied();
+fn task_line(task: &str, by_metric: &[(Metric, Tasks<'_>)]) -> Option<TaskLine> {
+    let of = |sums: &Tasks<'_>| sums.get(task).copied();
     let pairs = by_metric.iter().filter_map(|(_, sums)| Some(of(sums)?.pairs)).max()?;
     let values = by_metric.iter().filter(|(_, sums)| !sums.is_empty()).map(|(_, sums)| {
         let sum = of(sums)?;
@@ -115,9 +135,9 @@ fn task_line(task: &str, by_metric: &[(Metric, BTreeMap<&str, Sums>)]) -> Option
     Some(TaskLine { task: task.to_owned(), pairs, values: values.collect() })
 }
 
-fn figure(contrast: &ContrastSummary, metric: Metric, sums: &BTreeMap<&str, Sums>) -> Figure {
-    let beyond = |way: fn(f64) -> bool| sums.values().filter(|s| s.ratio().is_some_and(way)).count();
-    let (dearer, cheaper) = (beyond(|r| r > 1.0 + EQUAL), beyond(|r| r < 1.0 - EQUAL));
+fn figure(contrast: &ContrastSummary, metric: Metric, sums: &Tasks<'_>) -> Figure {
+    let count = |way: &str| sums.values().filter(|sum| sum.way() == way).count();
+    let (dearer, cheaper) = (count("dearer"), count("cheaper"));
     Figure {
         metric: metric_words(metric),
         tasks: sums.len(),
@@ -130,7 +150,7 @@ fn figure(contrast: &ContrastSummary, metric: Metric, sums: &BTreeMap<&str, Sums
 fn drawn(
     contrast: &ContrastSummary,
     metric: Metric,
-    sums: &BTreeMap<&str, Sums>,
+    sums: &Tasks<'_>,
     (dearer, cheaper): (usize, usize),
 ) -> String {
     let values = || sums.values().flat_map(|s| <[f64; 2]>::from(s.means())).filter(|v| *v > 0.0);
@@ -147,11 +167,7 @@ fn drawn(
     svg.line("rail", (RIGHT, 8.0), (RIGHT, HEIGHT - 28.0), "");
     for (task, sum) in sums {
         let (control, candidate) = sum.means();
-        let way = match sum.ratio() {
-            Some(ratio) if ratio > 1.0 + EQUAL => "dearer",
-            Some(ratio) if ratio < 1.0 - EQUAL => "cheaper",
-            Some(_) | None => "equal",
-        };
+        let way = sum.way();
         let (from, to) = ((LEFT, scale.at(control)), (RIGHT, scale.at(candidate)));
         let title = format!("{task}: {} to {}", grouped(control), grouped(candidate));
         svg.line(&format!("slope {way}"), from, to, &title);

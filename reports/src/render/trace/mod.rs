@@ -63,10 +63,21 @@ struct Cell {
     course: Option<Value>,
     turns: Vec<turn::Turn>,
     known_turns: Vec<KnownTurn>,
+    agents: Vec<Agent>,
     accesses: Vec<Access>,
     texts: Vec<(&'static str, Clipped)>,
     trouble: Vec<String>,
     id: String,
+}
+
+/// A second agent, in sum.
+#[derive(Serialize)]
+struct Agent {
+    name: String,
+    requests: u32,
+    input: String,
+    output: String,
+    when: String,
 }
 
 /// A turn as the journal knows it, where the evidence is gone.
@@ -141,7 +152,8 @@ fn cell(attempt: &Attempt<'_>) -> Cell {
         facts: facts(record),
         checks: record.checks.iter().map(|check| (check.name.clone(), check.passed)).collect(),
         course: course::course(trajectory).map(made),
-        turns: turn::turns(trajectory),
+        turns: turn::turns(trajectory, record.lifecycle.as_deref().unwrap_or_default()),
+        agents: record.agents.iter().map(agent).collect(),
         known_turns: record.turns_series.iter().filter(|_| bare).map(known_turn).collect(),
         accesses: record.isolation.events.iter().map(access).collect(),
         texts: texts(trajectory),
@@ -169,10 +181,36 @@ fn facts(record: &CellRecord) -> Vec<(&'static str, String)> {
         ("turns", count(m.turns)),
         ("tool calls", format!("{}, by tools {}", count(m.tool_calls), count(m.nested_tool_calls))),
         ("subagents, compactions", format!("{}, {}", count(m.subagents), count(m.compactions))),
+        ("tools' lifecycle", lifecycle(record)),
         ("wall time", record.wall_ms.map_or("unknown".to_owned(), |ms| format!("{ms:.0} ms"))),
         ("isolation", record.isolation.level.to_string()),
         ("started", record.started_at.clone()),
     ]
+}
+
+fn agent(agent: &bench_core::ledger::AgentTotals) -> Agent {
+    let count = |tokens: u64| super::estimate::grouped(tokens as f64);
+    Agent {
+        name: agent.name.clone(),
+        requests: agent.requests,
+        input: count(agent.input_tokens),
+        output: count(agent.output_tokens),
+        when: match (agent.first_ms, agent.last_ms) {
+            (Some(first), Some(last)) => format!("{first:.0} to {last:.0} ms"),
+            (Some(first), None) => format!("from {first:.0} ms, without an answer"),
+            (None, _) => "never passed on".to_owned(),
+        },
+    }
+}
+
+/// Did every request show the tools that surface, loads and the lifecycle table ask for?
+fn lifecycle(record: &CellRecord) -> String {
+    match record.lifecycle.as_deref() {
+        None => "unknown: nothing says what requests should have shown".to_owned(),
+        Some([]) => "every request showed the tools that it should".to_owned(),
+        Some([_]) => "1 violation, told at its request".to_owned(),
+        Some(found) => format!("{} violations, each told at its request", found.len()),
+    }
 }
 
 fn known_turn(turn: &bench_core::ledger::TurnEntry) -> KnownTurn {

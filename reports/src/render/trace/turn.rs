@@ -1,5 +1,6 @@
 //! One request and its answer, as the page shows them.
 
+use bench_core::lifecycle::{Violation, ViolationKind};
 use bench_trajectory::{Exchange, Script, SurfaceChange, Tool, ToolCall, Trajectory, TurnNotes};
 use serde::Serialize;
 
@@ -19,6 +20,7 @@ pub(super) struct Turn {
     said: Vec<Said>,
     dropped: usize,
     surface: Option<Surface>,
+    violations: Vec<String>,
     reasoning: Option<Clipped>,
     text: Option<Clipped>,
     finish: Option<String>,
@@ -77,9 +79,31 @@ struct Cut {
 }
 
 /// Every request of an attempt, side conversations too.
-pub(super) fn turns(trajectory: &Trajectory) -> Vec<Turn> {
+pub(super) fn turns(trajectory: &Trajectory, violations: &[Violation]) -> Vec<Turn> {
     let notes = |turn: Option<u32>| trajectory.notes.iter().find(|notes| Some(notes.turn) == turn);
-    trajectory.exchanges.iter().map(|exchange| turn(exchange, notes(exchange.turn))).collect()
+    let of = |exchange: &Exchange| {
+        let here = violations.iter().filter(|found| found.request == exchange.record.request);
+        Turn { violations: here.map(broken).collect(), ..turn(exchange, notes(exchange.turn)) }
+    };
+    trajectory.exchanges.iter().map(of).collect()
+}
+
+fn name(exchange: &Exchange) -> String {
+    let request = exchange.record.request;
+    match (exchange.turn, &exchange.record.agent) {
+        (Some(turn), _) => format!("Turn {turn}"),
+        (None, Some(agent)) => format!("Request {request}, by the second agent {agent}"),
+        (None, None) => format!("Request {request}"),
+    }
+}
+
+/// A violation of the tools' lifecycle, as a sentence.
+fn broken(found: &Violation) -> String {
+    let what = match found.kind {
+        ViolationKind::Surplus => "is offered and should not be",
+        ViolationKind::Missing => "is missing",
+    };
+    format!("{} {what}: {}", found.tool, found.why)
 }
 
 fn turn(exchange: &Exchange, notes: Option<&TurnNotes>) -> Turn {
@@ -88,9 +112,8 @@ fn turn(exchange: &Exchange, notes: Option<&TurnNotes>) -> Turn {
     let text_of = |text: &str| (!text.is_empty()).then(|| Clipped::of(text));
     let said = exchange.said.iter().filter(|message| !message.text.is_empty());
     Turn {
-        name: exchange
-            .turn
-            .map_or_else(|| format!("Request {}", record.request), |turn| format!("Turn {turn}")),
+        name: name(exchange),
+        violations: Vec::new(),
         class: record.class.replace('_', " "),
         aside: exchange.turn.is_none(),
         numbers: numbers(exchange),

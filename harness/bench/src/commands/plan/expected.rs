@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use bench_core::ledger::Usage;
-use bench_core::{ArmId, Experiment, TaskId};
+use bench_core::{ArmId, TaskId};
 use bench_record::CellRecord;
 use bench_runner::RunPlan;
 use serde::Serialize;
@@ -80,9 +80,17 @@ impl Expected {
         }
     }
 
-    /// The same for people.
-    pub(crate) fn lines(&self, experiment: &Experiment, like: Option<&str>) -> Vec<String> {
-        let mut lines = vec![self.headline(like)];
+    /// The same for people, by the cells of the run `like`.
+    pub(crate) fn lines(&self, like: &str) -> Vec<String> {
+        let money =
+            self.cost_usd.map_or("cost unknown (an arm is unpriced or not in the run)".to_owned(), |usd| {
+                format!("{usd:.2} USD")
+            });
+        let mut lines = vec![format!(
+            "  expected by the cells of {like}: {money}, input {}, output {}",
+            tokens(self.input_tokens),
+            tokens(self.output_tokens)
+        )];
         for (arm, spend) in &self.arms {
             let priced = spend.cost_usd.map_or("unpriced".to_owned(), |usd| format!("{usd:.2} USD"));
             let strangers = spend.cells - spend.known_tasks;
@@ -92,36 +100,13 @@ impl Expected {
                 String::new()
             };
             lines.push(format!(
-                "  {arm}: {} cells, input {}, output {}, {priced}{note}",
+                "    {arm}: {} cells, input {}, output {}, {priced}{note}",
                 spend.cells,
                 tokens(spend.input_tokens),
                 tokens(spend.output_tokens)
             ));
         }
-        let cap = match (self.most_cost_usd, self.most_tokens) {
-            (Some(usd), _) => format!("{usd:.2} USD"),
-            (None, Some(most)) => format!("{most} tokens"),
-            (None, None) if experiment.upstream.is_deterministic() => return lines,
-            (None, None) => "no cap on tokens or cost; [run-limits] sets one".to_owned(),
-        };
-        lines.push(format!("at most: {cap}"));
         lines
-    }
-
-    fn headline(&self, like: Option<&str>) -> String {
-        let Some(run) = like else {
-            return "expected cost: unknown; name a run of the same arms with --like RUN (one under the oracle costs nothing)"
-                .to_owned();
-        };
-        let money =
-            self.cost_usd.map_or("cost unknown (an arm is unpriced or not in the run)".to_owned(), |usd| {
-                format!("{usd:.2} USD")
-            });
-        format!(
-            "expected cost, by the cells of {run}: {money}, input {}, output {}",
-            tokens(self.input_tokens),
-            tokens(self.output_tokens)
-        )
     }
 }
 
