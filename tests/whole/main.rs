@@ -15,6 +15,7 @@ mod discovery;
 mod front_door;
 mod hidden;
 mod imports;
+mod language_server;
 mod order;
 mod provider;
 mod real_agents;
