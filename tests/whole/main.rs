@@ -17,6 +17,7 @@ mod front_door;
 mod hidden;
 mod hostile_scripts;
 mod imports;
+mod language_server;
 mod order;
 mod provider;
 mod real_agents;

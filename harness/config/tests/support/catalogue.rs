@@ -28,6 +28,8 @@ pub(crate) fn catalogue() -> Catalogue {
         "code-mixed",
         "code-servers",
         "bare-servers",
+        "lsp",
+        "hashline",
     ]);
     Catalogue {
         agents: [
