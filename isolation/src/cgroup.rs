@@ -189,7 +189,10 @@ impl Tree {
         let at = self.at.display();
         let path = self.own_path(own).ok_or_else(|| format!("{at}: this process is in no group of it"))?;
         let below = path.strip_prefix(&self.root).unwrap_or(Path::new("/"));
-        let dir = self.at.join(below.strip_prefix("/").unwrap_or(below));
+        let dir = match below.strip_prefix("/").unwrap_or(below) {
+            own if own.as_os_str().is_empty() => self.at.clone(),
+            own => self.at.join(own),
+        };
         for needed in [dir.clone(), dir.join("cgroup.procs")] {
             rustix::fs::access(&needed, Access::WRITE_OK)
                 .map_err(|error| format!("{} is not delegated to this user: {error}", needed.display()))?;

@@ -10,7 +10,9 @@ use crate::workplace::{Workplace, project};
 fn pages_hold_in_a_real_browser() {
     let found = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
     let (Some(node), Some(axe)) = (found("BENCH_NODE"), found("BENCH_AXE")) else {
-        eprintln!("SKIPPED pages_hold_in_a_real_browser: BENCH_NODE and BENCH_AXE do not name node and axe.min.js");
+        eprintln!(
+            "SKIPPED pages_hold_in_a_real_browser: BENCH_NODE and BENCH_AXE do not name node and axe.min.js"
+        );
         return;
     };
     let place = Workplace::new();

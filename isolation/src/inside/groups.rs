@@ -59,7 +59,7 @@ impl Groups {
         }
         let site = self.site.get_or_insert_with(|| Site::make(&Delegated::find(harness)));
         if site.tops.is_empty() {
-            return Err(site.causes.join("; "));
+            return Err(site.cause());
         }
         let name = format!("{:02}", self.made);
         self.made += 1;
@@ -100,6 +100,15 @@ impl Groups {
 }
 
 impl Site {
+    /// Why there is none, in one line for every record.
+    fn cause(&self) -> String {
+        let first = self.causes.first().map_or("no tree of groups is used", String::as_str);
+        match self.causes.len() {
+            0 | 1 => first.to_owned(),
+            more => format!("{first}; and {} more causes, told by `bench doctor`", more - 1),
+        }
+    }
+
     fn make(delegated: &Delegated) -> Self {
         let mut site = Self { tops: Vec::new(), causes: delegated.causes.clone() };
         for place in &delegated.places {
