@@ -39,8 +39,11 @@ fn main() {
     timed("1,250 pages of traces without evidence", || {
         let gone = Trajectory::default();
         let pages = rows.blocks.iter().map(|block| {
-            let attempts: Vec<Attempt<'_>> =
-                block.in_order().into_iter().map(|(_, record)| Attempt { record, trajectory: &gone }).collect();
+            let attempts: Vec<Attempt<'_>> = block
+                .in_order()
+                .into_iter()
+                .map(|(_, record)| Attempt { record, trajectory: &gone })
+                .collect();
             trace_page(&block.id(), &attempts).len()
         });
         ((), pages.sum())

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-pub use check::{ShownTurn, Violation, ViolationKind, violations};
 use crate::surface::{ModelExposure, SurfaceTool};
+pub use check::{ShownTurn, Violation, ViolationKind, violations};
 
 /// Groups that are loaded whole, whatever exists: their tools speak of one another.
 const WHOLE_GROUPS: [&str; 2] = ["delegate", "workflow"];

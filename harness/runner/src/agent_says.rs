@@ -70,9 +70,8 @@ impl Said {
 
     fn of(text: &str) -> Self {
         let mut said = Self::default();
-        let of_main = |line: &&str| {
-            serde_json::from_str::<Speaker>(line).is_ok_and(|speaker| speaker.agent.is_none())
-        };
+        let of_main =
+            |line: &&str| serde_json::from_str::<Speaker>(line).is_ok_and(|speaker| speaker.agent.is_none());
         let lines = text.lines().filter(of_main).filter_map(|line| serde_json::from_str::<Line>(line).ok());
         for line in lines {
             match line {

@@ -252,7 +252,10 @@ mod tests {
         let surface = surface(Discovery::Gateway, &tools);
         let first = ("capabilities", "capabilities", "");
         assert_eq!(told(&surface, &[first, ("capabilities subagent_spawn subagent_wait", "", "")]), "");
-        assert_eq!(told(&surface, &[first, ("capabilities subagent_spawn", "", "")]), "2 Missing subagent_wait");
+        assert_eq!(
+            told(&surface, &[first, ("capabilities subagent_spawn", "", "")]),
+            "2 Missing subagent_wait"
+        );
     }
 
     #[test]
