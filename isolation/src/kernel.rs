@@ -245,8 +245,8 @@ pub fn effective_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Forks this process into a user, mount, pid, network, ipc, host-name and cgroup namespace of its own; the child is
-/// the init of the pid namespace. Only for processes with one thread.
+/// Forks this process into a user, mount, pid, network, ipc and host-name namespace of its own; the child is the init of
+/// the pid namespace. Only for processes with one thread.
 pub(crate) fn fork_into_namespaces() -> io::Result<Fork> {
     let flags = libc::CLONE_NEWUSER
         | libc::CLONE_NEWNS
@@ -254,7 +254,6 @@ pub(crate) fn fork_into_namespaces() -> io::Result<Fork> {
         | libc::CLONE_NEWNET
         | libc::CLONE_NEWIPC
         | libc::CLONE_NEWUTS
-        | libc::CLONE_NEWCGROUP
         | libc::SIGCHLD;
     // SAFETY: without CLONE_VM and a stack this is a fork, in a process with one thread; no pointer is passed.
     match unsafe { libc::syscall(libc::SYS_clone, flags as libc::c_ulong, 0usize, 0usize, 0usize, 0usize) } {
@@ -263,6 +262,15 @@ pub(crate) fn fork_into_namespaces() -> io::Result<Fork> {
         pid => Ok(Fork::Parent(
             i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a clone answers a positive id"),
         )),
+    }
+}
+
+/// Gives this process a cgroup namespace of its own: the groups that it is in now are the roots of what it sees.
+pub(crate) fn own_cgroup_namespace() -> io::Result<()> {
+    // SAFETY: no pointer is passed.
+    match unsafe { libc::unshare(libc::CLONE_NEWCGROUP) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
