@@ -12,6 +12,7 @@
 pub(crate) mod agent;
 pub(crate) mod capabilities;
 pub(crate) mod door;
+mod heap;
 pub(crate) mod init;
 pub(crate) mod launcher;
 pub(crate) mod limits;

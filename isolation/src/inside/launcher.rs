@@ -11,7 +11,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlag
 use rustix::process::{DumpableBehavior, Pid, Signal};
 
 use super::probe::Outsiders;
-use super::{capabilities, supervisor, tree, trial};
+use super::{capabilities, heap, supervisor, tree, trial};
 use crate::kernel::{self, Fork};
 use crate::layout::SystemView;
 use crate::message::{Hello, Order, Refusal, Report};
@@ -107,6 +107,7 @@ pub fn sandbox_exec_main() -> ExitCode {
     };
     match set_up() {
         Ok((surroundings, signals)) => {
+            heap::fill_holes();
             greet(&control, None);
             serve(control, signals, &surroundings);
             ExitCode::SUCCESS
