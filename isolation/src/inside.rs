@@ -14,6 +14,7 @@ pub(crate) mod capabilities;
 pub(crate) mod door;
 pub(crate) mod group;
 pub(crate) mod groups;
+mod heap;
 pub(crate) mod init;
 pub(crate) mod launcher;
 pub(crate) mod limits;

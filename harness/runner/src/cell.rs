@@ -9,21 +9,21 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bench_core::{
-    Ending, EndingKind, IsolationEvidence, IsolationLevel, LimitHit, RunEvent, Sha256Hex, Task,
-};
+use bench_core::{Ending, EndingKind, IsolationLevel, RunEvent, Task};
 use bench_isolation::{
-    Attempts, Captured, CellExit, CellSpec, CollectCaps, Debugger, LaunchError, Policy, PreparedCell, Seen,
-    Slot, Stop, Workspace,
+    Attempts, CellExit, CellSpec, CollectCaps, Debugger, LaunchError, Policy, PreparedCell, Seen, Slot,
+    Workspace,
 };
-use bench_proxy::{OracleScript, Recorder, RecorderSpec, Recording, RequestLimits};
+use bench_proxy::{OracleScript, Recorder, RecorderSpec, RequestLimits};
 use bench_record::CellRecord;
 use bench_tasks::{Verification, VerifyFault, VerifySite, verify};
 
 use crate::StopWish;
 use crate::access;
 use crate::attempt::{AttemptError, Harness, Ticket};
+use crate::ending::{decide_ending, launch_ending};
 use crate::evidence::{Findings, record_of};
+use crate::kept::{keep, keep_json, keep_words, whole};
 use crate::patch::workspace_patch;
 use crate::prepare::{Plans, ReadyArm, RunPlan};
 use crate::tampering::Before;
@@ -374,25 +374,6 @@ fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 
-/// What a program said. Silence leaves no file: most cells say nothing on most streams.
-fn keep_words(dir: &Path, stream: &str, words: &[u8]) -> Result<(), AttemptError> {
-    if words.is_empty() {
-        return Ok(());
-    }
-    fs::create_dir_all(dir).map_err(AttemptError::at(dir))?;
-    keep(&dir.join(stream), words)
-}
-
-fn keep(path: &Path, bytes: &[u8]) -> Result<(), AttemptError> {
-    fs::write(path, bytes).map_err(AttemptError::at(path))
-}
-
-fn keep_json(path: &Path, evidence: &IsolationEvidence) -> Result<(), AttemptError> {
-    let mut text = serde_json::to_vec_pretty(evidence).expect("evidence is a JSON value");
-    text.push(b'\n');
-    keep(path, &text)
-}
-
 /// The allow-list: an agent's environment holds these and what its adapter adds, nothing of ours.
 fn base_environment(seen: &Seen, path_env: &str, prefix: &[PathBuf]) -> BTreeMap<String, String> {
     let mut path: Vec<String> = prefix.iter().map(|p| p.to_string_lossy().into_owned()).collect();
@@ -413,120 +394,4 @@ fn base_environment(seen: &Seen, path_env: &str, prefix: &[PathBuf]) -> BTreeMap
 fn groups_of(arm: &ReadyArm) -> BTreeMap<String, String> {
     let tools = arm.resolved.surface.iter().flat_map(|surface| &surface.tools);
     tools.filter_map(|tool| Some((tool.name.clone(), tool.group.clone()?))).collect()
-}
-
-/// A cell that could not be started: whose doing was it?
-pub(crate) fn launch_ending(error: &LaunchError) -> Ending {
-    match error {
-        LaunchError::IsolationUnavailable { .. } | LaunchError::ProbeWentThrough { .. } => {
-            Ending::because(EndingKind::IsolationUnavailable, error.to_string())
-        }
-        LaunchError::NotExecutable { .. } | LaunchError::Setup { .. } | LaunchError::LauncherDied { .. } => {
-            Ending::because(EndingKind::HarnessFault, error.to_string())
-        }
-    }
-}
-
-/// Why the attempt stopped, from what the kernel, the recorder and the launcher say. The recorder is asked before the
-/// exit code, or a dead upstream would read as a crashed agent.
-pub fn decide_ending(exit: &CellExit, recording: &Recording, limits: &bench_core::Limits) -> Ending {
-    let mut ending = ending_kind(exit, recording, limits);
-    ending.exit_code = exit.exit_code;
-    ending.signal = exit.signal;
-    ending
-}
-
-fn ending_kind(exit: &CellExit, recording: &Recording, limits: &bench_core::Limits) -> Ending {
-    if !exit.isolation.quiescent {
-        return Ending::because(EndingKind::NotQuiescent, "a process of the cell could not be ended");
-    }
-    if let Some(stop) = &recording.stop {
-        return stop.clone();
-    }
-    let limit = |name: &str, value: u64, unit: &str| {
-        Some(LimitHit { name: name.to_owned(), value: value as f64, unit: unit.to_owned() })
-    };
-    match exit.stopped_by {
-        Some(Stop::WallLimit) => {
-            return Ending {
-                limit: limit("wall-ms", limits.wall_ms, "ms"),
-                ..Ending::of(EndingKind::Timeout)
-            };
-        }
-        Some(Stop::OutputCap) => {
-            return Ending {
-                limit: limit("output-bytes", limits.output_bytes, "bytes"),
-                ..Ending::of(EndingKind::OutputCap)
-            };
-        }
-        Some(Stop::DiskCap) => {
-            return Ending {
-                limit: limit("disk-bytes", bench_isolation::disk::DISK_CAP_BYTES, "bytes"),
-                ..Ending::because(
-                    EndingKind::OutputCap,
-                    "workspace, HOME and TMPDIR held more than their cap of bytes or entries",
-                )
-            };
-        }
-        Some(Stop::Asked) => return Ending::because(EndingKind::Interrupted, "killed on request"),
-        None => {}
-    }
-    if recording.turns.is_empty() {
-        return Ending::because(
-            EndingKind::NoModelCall,
-            format!("the agent never asked the model; end of its stderr: {}", tail_of(exit)),
-        );
-    }
-    match (exit.exit_code, exit.signal) {
-        (Some(0), _) => Ending::of(EndingKind::Completed),
-        (Some(code), _) => Ending::because(
-            EndingKind::AgentError,
-            format!("exit code {code}; end of stderr: {}", tail_of(exit)),
-        ),
-        (None, signal) => {
-            Ending::because(EndingKind::AgentError, format!("signal {}", signal.unwrap_or_default()))
-        }
-    }
-}
-
-/// The last 300 characters of stderr, on one line.
-fn tail_of(exit: &CellExit) -> String {
-    let text = String::from_utf8_lossy(&whole(&exit.stderr)).into_owned();
-    let tail: Vec<char> = text.trim().chars().rev().take(300).collect();
-    tail.into_iter().rev().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
-/// What was kept of a stream, with a line that says how much was not.
-fn whole(stream: &Captured) -> Vec<u8> {
-    let mut bytes = stream.head.clone();
-    if stream.omitted() > 0 {
-        bytes.extend_from_slice(format!("\n[{} bytes omitted by bench]\n", stream.omitted()).as_bytes());
-    }
-    bytes.extend_from_slice(&stream.tail);
-    bytes
-}
-
-/// Digest over the files of an evidence directory, names included.
-pub(crate) fn dir_digest(dir: &Path) -> Option<Sha256Hex> {
-    let mut files = Vec::new();
-    list_files(dir, dir, &mut files).ok()?;
-    files.sort();
-    let contents: Vec<(String, Vec<u8>)> = files
-        .into_iter()
-        .map(|name| fs::read(dir.join(&name)).map(|c| (name, c)))
-        .collect::<Result<_, _>>()
-        .ok()?;
-    Some(Sha256Hex::of_parts(contents.iter().map(|(name, content)| (name.as_str(), content.as_slice()))))
-}
-
-fn list_files(root: &Path, dir: &Path, found: &mut Vec<String>) -> std::io::Result<()> {
-    for entry in fs::read_dir(dir)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            list_files(root, &path, found)?;
-        } else if let Ok(name) = path.strip_prefix(root) {
-            found.push(name.to_string_lossy().into_owned());
-        }
-    }
-    Ok(())
 }

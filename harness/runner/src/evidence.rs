@@ -15,7 +15,8 @@ use bench_tasks::Verification;
 
 use crate::agent_says;
 use crate::attempt::{Harness, Ticket};
-use crate::cell::{Stage, dir_digest};
+use crate::cell::Stage;
+use crate::kept::dir_digest;
 use crate::nested_calls;
 use crate::prepare::RunPlan;
 

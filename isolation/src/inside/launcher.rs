@@ -14,7 +14,7 @@ use rustix::process::{DumpableBehavior, Pid, Signal};
 use super::group::Group;
 use super::groups::Groups;
 use super::probe::Outsiders;
-use super::{capabilities, supervisor, tree, trial};
+use super::{capabilities, heap, supervisor, tree, trial};
 use crate::kernel::{self, Fork};
 use crate::layout::SystemView;
 use crate::message::{Hello, Order, Refusal, Report};
@@ -121,6 +121,7 @@ pub fn sandbox_exec_main() -> ExitCode {
     };
     match set_up() {
         Ok((surroundings, signals)) => {
+            heap::fill_holes();
             greet(&control, None);
             serve(control, signals, &surroundings);
             ExitCode::SUCCESS
