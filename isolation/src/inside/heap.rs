@@ -9,7 +9,7 @@ const AT_MOST: usize = 4 << 20;
 
 /// Fills the holes of the heap with memory that nobody uses. To be called when set-up is over.
 pub(crate) fn fill_holes() {
-    let end = address(&Vec::with_capacity(LARGEST));
+    let end = address(&Vec::<u8>::with_capacity(LARGEST));
     let mut given_up = 0;
     for size in sizes() {
         while given_up < AT_MOST {
@@ -29,6 +29,6 @@ fn sizes() -> impl Iterator<Item = usize> {
     large.chain((24..1_024).rev().step_by(16))
 }
 
-fn address(bytes: &Vec<u8>) -> usize {
+fn address(bytes: &[u8]) -> usize {
     bytes.as_ptr() as usize
 }
