@@ -15,7 +15,7 @@ macro_rules! files {
     ($($path:literal),* $(,)?) => { [$(($path, include_str!(concat!("../", $path)))),*] };
 }
 
-const SURFACES: [(&str, &str); 22] = files![
+const SURFACES: [(&str, &str); 23] = files![
     "catalog/surfaces/bare.toml",
     "catalog/surfaces/loaded.toml",
     "catalog/surfaces/gateway.toml",
@@ -36,6 +36,7 @@ const SURFACES: [(&str, &str); 22] = files![
     "catalog/surfaces/code-mixed.toml",
     "catalog/surfaces/code-servers.toml",
     "catalog/surfaces/bare-servers.toml",
+    "catalog/surfaces/code-capabilities.toml",
     "catalog/surfaces/lsp.toml",
     "catalog/surfaces/hashline.toml",
 ];

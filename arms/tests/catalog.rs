@@ -78,9 +78,9 @@ fn every_agent_and_surface_is_listed() {
             "command: as-is",
             "pi: four-tools seven-builtins codemode codemode-only four-tools-responses four-tools-messages \
              four-tools-gemini",
-            "reference: all bare bare-servers code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway hashline headless loaded lsp native search-result search-tail",
-            "reference-messages: all bare bare-servers code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway hashline headless loaded lsp native search-result search-tail",
-            "reference-responses: all bare bare-servers code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway hashline headless loaded lsp native search-result search-tail"
+            "reference: all bare bare-servers code-capabilities code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway hashline headless loaded lsp native search-result search-tail",
+            "reference-messages: all bare bare-servers code-capabilities code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway hashline headless loaded lsp native search-result search-tail",
+            "reference-responses: all bare bare-servers code-capabilities code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway hashline headless loaded lsp native search-result search-tail"
         ]
     );
 }
@@ -286,7 +286,7 @@ fn what_cannot_be_started_is_named_with_its_remedy() {
     ));
     assert!(
         refused(&arm("reference", "bear"))
-            .contains("its surfaces are all, bare, bare-servers, code-catalog,")
+            .contains("its surfaces are all, bare, bare-servers, code-capabilities,")
     );
     assert!(refused(&arm("pi", "bare")).contains("its surfaces are four-tools, seven-builtins, codemode, codemode-only, four-tools-responses, four-tools-messages, \
          four-tools-gemini"));

@@ -7,6 +7,7 @@
 mod adversarial;
 mod bad_input;
 mod browser;
+mod capabilities;
 mod code_mode;
 mod command_line;
 mod complaints;

@@ -9,7 +9,7 @@ use bench_core::experiment::ModelSettings;
 use bench_core::{ModelExposure, Sha256Hex, Surface};
 use serde_json::Value;
 
-const SURFACES: [&str; 22] = [
+const SURFACES: [&str; 23] = [
     "bare",
     "loaded",
     "gateway",
@@ -32,6 +32,7 @@ const SURFACES: [&str; 22] = [
     "bare-servers",
     "lsp",
     "hashline",
+    "code-capabilities",
 ];
 const CWD: &str = "/var/lib/bench/0/ws";
 

@@ -30,6 +30,7 @@ pub(crate) fn catalogue() -> Catalogue {
         "bare-servers",
         "lsp",
         "hashline",
+        "code-capabilities",
     ]);
     Catalogue {
         agents: [
