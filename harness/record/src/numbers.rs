@@ -107,6 +107,8 @@ struct Line<'a> {
     turns_series: &'a RawValue,
     loads: Vec<Load>,
     #[serde(default)]
+    primary_outcome: Option<Metric>,
+    #[serde(default)]
     lifecycle: Option<Vec<Violation>>,
     isolation: Walls,
     upstream: Answerer,
@@ -203,7 +205,7 @@ impl Line<'_> {
             turns_series,
             requests_by_class: BTreeMap::new(),
             agents: Vec::new(),
-            primary_outcome: None,
+            primary_outcome: self.primary_outcome,
             loads: self.loads,
             lifecycle: self.lifecycle,
             isolation: self.isolation.evidence(),

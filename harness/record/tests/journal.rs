@@ -91,12 +91,15 @@ fn damage_in_the_middle_and_newer_versions_are_refused_and_named() {
 fn numbers_are_those_of_the_whole_records_and_end_where_they_end() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("journal.jsonl");
-    let whole = v1();
+    let named =
+        String::from_utf8(v1()).unwrap().replace("\"loads\":", "\"primary_outcome\":\"turns\",\"loads\":");
+    let whole = named.as_bytes();
     for cut in [whole.len(), whole.len() - 1, whole.len() - 40] {
         fs::write(&path, &whole[..cut]).unwrap();
         let ((records, tail), (numbers, end)) = (read_journal(&path).unwrap(), read_numbers(&path).unwrap());
         assert_eq!((records.len(), tail), (numbers.len(), end), "cut at {cut}");
         for (record, number) in records.iter().zip(&numbers) {
+            assert!(number.metric(bench_core::Metric::PrimaryOutcome).is_some());
             let of = |r: &bench_record::CellRecord| -> (Metrics, _, _, _) {
                 (r.metrics.clone(), r.passed(), r.transcript_sha256.clone(), r.loads.clone())
             };
