@@ -133,11 +133,12 @@ impl Group {
         }
     }
 
-    /// Lets it be used again.
-    pub(crate) fn thaw(&self) {
-        for part in self.parts.iter().filter(|part| part.unified) {
-            let _ = write(&part.dir.join("cgroup.freeze"), "0");
-        }
+    /// Can it be lent again? One that was killed cannot: some kernels kill whoever is born into it later as well.
+    pub(crate) fn is_as_new(&self) -> bool {
+        let was_ended = |part: &Part| {
+            std::fs::read_to_string(part.dir.join("cgroup.freeze")).is_ok_and(|text| text.trim() == "1")
+        };
+        self.is_empty() && !self.parts.iter().any(was_ended)
     }
 
     /// Does the kernel say that nobody is in it? What cannot be read is not empty.
@@ -307,10 +308,11 @@ mod tests {
         group.end();
         events("populated 0\nfrozen 1\n");
         assert!(group.is_empty());
-        group.thaw();
         let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
-        // Of a real file of the kernel; here the last write remains.
-        assert_eq!((read("cgroup.freeze").as_str(), read("cgroup.kill").as_str()), ("0", "1"));
+        assert_eq!((read("cgroup.freeze").as_str(), read("cgroup.kill").as_str()), ("1", "1"));
+        assert!(!group.is_as_new(), "what was killed is not lent again");
+        std::fs::write(dir.path().join("cgroup.freeze"), "0\n").unwrap();
+        assert!(group.is_as_new());
         std::fs::remove_file(dir.path().join("cgroup.events")).unwrap();
         assert!(!group.is_empty());
     }

@@ -81,11 +81,10 @@ impl Groups {
         self.lent.insert(supervisor, group);
     }
 
-    /// Takes back what a supervisor had that has ended. One that is not empty is not lent again.
+    /// Takes back what a supervisor had that has ended, to be lent again or removed.
     pub(crate) fn take_back(&mut self, supervisor: Pid) {
         let Some(group) = self.lent.remove(&supervisor) else { return };
-        if group.is_empty() {
-            group.thaw();
+        if group.is_as_new() {
             self.idle.push(group);
         } else {
             group.remove();
