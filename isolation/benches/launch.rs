@@ -146,10 +146,12 @@ async fn run_walled(
 ) -> (f64, f64) {
     let (program, args) = program(command);
     let path = "/usr/local/bin:/usr/bin:/bin".to_owned();
+    // At L1 the host's own is out of reach.
+    let tmp = workspace.seen(variant.level).tmp.to_string_lossy().into_owned();
     let spec = CellSpec {
         program: Program::Path(program.into()),
         args,
-        env: BTreeMap::from([("PATH".to_owned(), path), ("TMPDIR".to_owned(), "/tmp".to_owned())]),
+        env: BTreeMap::from([("PATH".to_owned(), path), ("TMPDIR".to_owned(), tmp)]),
         cwd: workspace.root().to_owned(),
         policy: Policy { writable: workspace.writable(), attempts: variant.attempts, ..Policy::default() },
         wall_ms: 60_000,
@@ -190,8 +192,13 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// CPU of a launcher and of everything that it has waited for, from the kernel's ticks (10 ms: sums over many runs).
+/// CPU of a launcher and of everything that it has waited for, from the kernel's ticks (10 ms: sums over many runs). A cell's
+/// supervisor counts once it has been waited for, which is a moment after its last report.
 fn of_launcher_ms(pid: u32) -> f64 {
+    let children = format!("/proc/{pid}/task/{pid}/children");
+    while std::fs::read_to_string(&children).is_ok_and(|list| !list.trim().is_empty()) {
+        std::thread::yield_now();
+    }
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("the launcher lives");
     let fields = stat.rsplit_once(") ").expect("a name in parentheses").1;
     let ticks: f64 = fields.split(' ').skip(11).take(4).filter_map(|field| field.parse::<f64>().ok()).sum();
