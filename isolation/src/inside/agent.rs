@@ -71,9 +71,6 @@ pub(crate) fn say(words: &mut std::fs::File, word: &Result<Raised, Refusal>) {
 
 fn prepare(start: &Start<'_>, ear: Option<OwnedFd>) -> Result<Raised, Refusal> {
     cut_ties(start)?;
-    if let (None, Ok(group)) = (&start.grants, start.group) {
-        group.enter()?;
-    }
     let abi = start
         .surroundings
         .landlock_abi

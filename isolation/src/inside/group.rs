@@ -1,26 +1,46 @@
-//! The control group of a cell: entered by its first process, frozen, killed and proven empty by its supervisor.
+//! The control group of a cell: its first process is born in it, its supervisor freezes, kills and proves it empty.
 //!
-//! [`super::groups`] makes groups and lends them.
+//! Being born into a group costs next to nothing, and version 2 alone offers it. Moving a process takes the kernel 5 to 20
+//! ms of waiting, so what trees of version 1 hold begins when a cell has lived for [`SETTLED`]. [`super::groups`] makes
+//! groups and lends them.
 
+use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::Pid;
 
 use crate::attempt::{Act, Attempt, Target};
-use crate::cgroup::Controller;
+use crate::cgroup::{Controller, processes_in};
 use crate::gaps::Mechanism;
-use crate::message::Refusal;
+
+/// How long a cell lives before it is moved into the groups of version 1 as well.
+pub(crate) const SETTLED: Duration = Duration::from_millis(50);
+
+/// Looks over a cell that may fork while it is moved.
+const LOOKS: u32 = 64;
 
 /// How long processes that were killed may take to leave.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// One group: a directory in each tree that is used.
+/// One group: a directory in the tree of version 2, and in each of the others that is used.
 #[derive(Debug)]
 pub(crate) struct Group {
     parts: Vec<Part>,
+}
+
+/// Where a directory of a group is made.
+pub(crate) struct Site<'a> {
+    /// The run's directory in the tree.
+    pub(crate) top: &'a Path,
+    /// Is the tree of version 2?
+    pub(crate) unified: bool,
+    /// What groups there are held to.
+    pub(crate) controllers: &'a [Controller],
 }
 
 /// A group's directory in one tree.
@@ -29,8 +49,8 @@ struct Part {
     dir: PathBuf,
     unified: bool,
     controllers: Vec<Controller>,
-    /// Opened by the launcher, whose right to move processes it carries.
-    procs: File,
+    /// Of version 2 the directory, else the file that takes processes.
+    door: File,
 }
 
 /// How often a group was held to a limit.
@@ -48,14 +68,9 @@ impl Group {
         Self { parts: Vec::new() }
     }
 
-    /// Makes the directory of this name below `top` and sets the limits of these controllers.
-    pub(crate) fn add(
-        &mut self,
-        top: &Path,
-        name: &str,
-        unified: bool,
-        controllers: &[Controller],
-    ) -> Result<(), String> {
+    /// Makes the directory of this name and sets the limits of its controllers.
+    pub(crate) fn add(&mut self, site: &Site<'_>, name: &str) -> Result<(), String> {
+        let Site { top, unified, controllers } = *site;
         let dir = top.join(name);
         let fail = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
         std::fs::create_dir(&dir).map_err(|error| fail(&dir, error))?;
@@ -68,23 +83,47 @@ impl Group {
                 let _ = write(&dir.join(file), &text);
             }
         }
-        let procs = dir.join("cgroup.procs");
-        let opened = OpenOptions::new().write(true).open(&procs).map_err(|error| fail(&procs, error))?;
-        self.parts.push(Part { dir, unified, controllers: controllers.to_vec(), procs: opened });
+        let opened = match unified {
+            true => File::open(&dir),
+            false => OpenOptions::new().write(true).open(dir.join("cgroup.procs")),
+        };
+        let door = opened.map_err(|error| fail(&dir, error))?;
+        self.parts.push(Part { dir, unified, controllers: controllers.to_vec(), door });
         Ok(())
     }
 
-    /// Puts the calling process into it, and so whatever that starts.
-    pub(crate) fn enter(&self) -> Result<(), Refusal> {
-        self.parts.iter().try_for_each(|part| {
-            (&part.procs).write_all(b"0").map_err(|error| {
-                Refusal::no_wall("control group", format!("{}: {error}", part.dir.display()))
-            })
-        })
+    /// Into which the first process is to be born.
+    pub(crate) fn birthplace(&self) -> Option<BorrowedFd<'_>> {
+        self.parts.iter().find(|part| part.unified).map(|part| part.door.as_fd())
+    }
+
+    /// Moves everybody who is in the tree of version 2 into the others; false while somebody new is not there yet.
+    fn settle(&self) -> bool {
+        let Some(home) = self.parts.iter().find(|part| part.unified) else { return true };
+        let others: Vec<&Part> = self.parts.iter().filter(|part| !part.unified).collect();
+        for _ in 0..LOOKS {
+            let mut complete = true;
+            let inhabitants = processes_in(&home.dir);
+            for part in &others {
+                let there: HashSet<Pid> = processes_in(&part.dir).into_iter().collect();
+                for pid in inhabitants.iter().filter(|pid| !there.contains(pid)) {
+                    complete = false;
+                    // One that has ended since needs no place.
+                    let _ = (&part.door).write_all(pid.to_string().as_bytes());
+                }
+            }
+            if complete {
+                return true;
+            }
+        }
+        false
     }
 
     /// Stops every process of it and ends them all in one step of the kernel, where it can; else nothing happens.
     pub(crate) fn end(&self) {
+        if self.is_empty() {
+            return;
+        }
         for part in self.parts.iter().filter(|part| part.unified) {
             // Frozen first: nothing is written any more while the others die. A kernel without one of the files (both came
             // with versions older than Landlock's) leaves it to the walk over the tree.
@@ -94,11 +133,12 @@ impl Group {
         }
     }
 
-    /// Lets it be used again.
-    pub(crate) fn thaw(&self) {
-        for part in self.parts.iter().filter(|part| part.unified) {
-            let _ = write(&part.dir.join("cgroup.freeze"), "0");
-        }
+    /// Can it be lent again? One that was killed cannot: some kernels kill whoever is born into it later as well.
+    pub(crate) fn is_as_new(&self) -> bool {
+        let was_ended = |part: &Part| {
+            std::fs::read_to_string(part.dir.join("cgroup.freeze")).is_ok_and(|text| text.trim() == "1")
+        };
+        self.is_empty() && !self.parts.iter().any(was_ended)
     }
 
     /// Does the kernel say that nobody is in it? What cannot be read is not empty.
@@ -147,10 +187,15 @@ impl Group {
 
     /// In words.
     pub(crate) fn phrase(&self) -> String {
-        let limits = self.parts.iter().flat_map(|part| &part.controllers).map(|one| one.phrase());
-        let end = self.parts.iter().any(|part| part.unified).then_some("freeze, kill and proof of its end");
-        let all: Vec<&str> = limits.chain(end).collect();
-        format!("control group: {}", all.join(", "))
+        let limits = |unified: bool| {
+            let parts = self.parts.iter().filter(move |part| part.unified == unified);
+            parts.flat_map(|part| &part.controllers).map(|one| one.phrase()).collect::<Vec<_>>()
+        };
+        let at_once = [vec!["freeze, kill and proof of its end"], limits(true)].concat().join(", ");
+        match limits(false).join(", ") {
+            none if none.is_empty() => format!("control group: {at_once}"),
+            later => format!("control group: {at_once}; from its {} ms on: {later}", SETTLED.as_millis()),
+        }
     }
 
     /// The kernel wakes whoever waits when the last process has left.
@@ -173,6 +218,35 @@ impl Group {
         }
         for part in self.parts {
             let _ = std::fs::remove_dir(part.dir);
+        }
+    }
+}
+
+/// When a cell is to be moved into the groups of version 1.
+#[derive(Debug)]
+pub(crate) struct Settling<'a> {
+    group: Option<&'a Group>,
+    due: Option<Instant>,
+}
+
+impl<'a> Settling<'a> {
+    /// Of a cell that has just started.
+    pub(crate) fn of(group: Option<&'a Group>) -> Self {
+        let waits = group.is_some_and(|group| group.parts.iter().any(|part| !part.unified));
+        Self { group, due: waits.then(|| Instant::now() + SETTLED) }
+    }
+
+    /// How long to wait for something else, of `left`.
+    pub(crate) fn wait(&self, left: Duration) -> Duration {
+        self.due.map_or(left, |due| left.min(due.saturating_duration_since(Instant::now())))
+    }
+
+    /// Moves it when it is time; what could not be done is tried again.
+    pub(crate) fn turn(&mut self) {
+        if let (Some(group), Some(due)) = (self.group, self.due)
+            && Instant::now() >= due
+        {
+            self.due = if group.settle() { None } else { Some(Instant::now() + SETTLED) };
         }
     }
 }
@@ -211,25 +285,22 @@ fn value(text: &str, name: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A directory with the files that the kernel would put into a group made there.
-    fn made_by_a_kernel(top: &Path, name: &str, files: &[&str]) {
-        std::fs::create_dir_all(top.join(name)).unwrap();
-        for file in files {
-            std::fs::write(top.join(name).join(file), "").unwrap();
-        }
+    fn part(top: &Path, unified: bool, controllers: &[Controller]) -> Part {
+        let procs = File::create(top.join("cgroup.procs")).unwrap();
+        Part { dir: top.to_owned(), unified, controllers: controllers.to_vec(), door: procs }
     }
 
-    fn part(top: &Path, unified: bool, controllers: &[Controller]) -> Group {
-        let procs = File::create(top.join("cgroup.procs")).unwrap();
-        let part = Part { dir: top.to_owned(), unified, controllers: controllers.to_vec(), procs };
-        Group { parts: vec![part] }
+    fn group(top: &Path, controllers: &[Controller]) -> Group {
+        Group { parts: vec![part(top, true, controllers)] }
     }
 
     #[test]
     fn it_is_frozen_before_it_is_killed_and_empty_only_when_the_kernel_says_so() {
         let dir = tempfile::tempdir().unwrap();
-        made_by_a_kernel(dir.path(), "", &["cgroup.freeze", "cgroup.kill", "cgroup.events"]);
-        let group = part(dir.path(), true, &[]);
+        for file in ["cgroup.freeze", "cgroup.kill", "cgroup.events"] {
+            std::fs::write(dir.path().join(file), "").unwrap();
+        }
+        let group = group(dir.path(), &[]);
         let events = |text: &str| std::fs::write(dir.path().join("cgroup.events"), text).unwrap();
         assert!(!group.is_empty(), "a file that says nothing proves nothing");
         events("populated 1\nfrozen 0\n");
@@ -237,19 +308,32 @@ mod tests {
         group.end();
         events("populated 0\nfrozen 1\n");
         assert!(group.is_empty());
-        group.thaw();
         let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
-        // Of a real file of the kernel; here the last write remains.
-        assert_eq!((read("cgroup.freeze").as_str(), read("cgroup.kill").as_str()), ("0", "1"));
+        assert_eq!((read("cgroup.freeze").as_str(), read("cgroup.kill").as_str()), ("1", "1"));
+        assert!(!group.is_as_new(), "what was killed is not lent again");
+        std::fs::write(dir.path().join("cgroup.freeze"), "0\n").unwrap();
+        assert!(group.is_as_new());
         std::fs::remove_file(dir.path().join("cgroup.events")).unwrap();
         assert!(!group.is_empty());
     }
 
     #[test]
-    fn a_process_enters_by_its_own_word() {
-        let dir = tempfile::tempdir().unwrap();
-        part(dir.path(), false, &[Controller::Pids]).enter().unwrap();
-        assert_eq!(std::fs::read_to_string(dir.path().join("cgroup.procs")).unwrap(), "0");
+    fn everybody_is_moved_into_the_groups_of_version_1_once_it_is_time() {
+        let (home, old) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let parts = vec![part(home.path(), true, &[]), part(old.path(), false, &[Controller::Memory])];
+        std::fs::write(home.path().join("cgroup.procs"), "17\n").unwrap();
+        let group = Group { parts };
+        let mut settling = Settling::of(Some(&group));
+        settling.turn();
+        let moved = || std::fs::read_to_string(old.path().join("cgroup.procs")).unwrap();
+        assert_eq!(moved(), "", "a short cell is not moved");
+        assert!(settling.wait(Duration::from_secs(9)) <= SETTLED);
+        settling.due = Some(Instant::now());
+        settling.turn();
+        assert_eq!((moved().as_str(), settling.due.is_none()), ("17", true));
+        assert!(group.phrase().ends_with("from its 50 ms on: memory 4 GiB"), "{}", group.phrase());
+        let unified_alone = Group { parts: vec![part(home.path(), true, &Controller::ALL)] };
+        assert_eq!(Settling::of(Some(&unified_alone)).wait(Duration::MAX), Duration::MAX);
     }
 
     #[test]
@@ -258,7 +342,7 @@ mod tests {
         std::fs::write(dir.path().join("memory.events"), "low 0\noom 3\noom_kill 2\noom_group_kill 0\n")
             .unwrap();
         std::fs::write(dir.path().join("pids.events"), "max 7\n").unwrap();
-        let group = part(dir.path(), true, &Controller::ALL);
+        let group = group(dir.path(), &Controller::ALL);
         let hits = group.hits();
         assert_eq!(hits, Hits { memory: 2, pids: 7 });
         assert_eq!(hits.since(hits), []);
@@ -272,7 +356,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut group = Group::nowhere();
         // A plain directory has no files of the kernel's.
-        let error = group.add(dir.path(), "00", true, &[Controller::Memory]).unwrap_err();
+        let site = Site { top: dir.path(), unified: true, controllers: &[Controller::Memory] };
+        let error = group.add(&site, "00").unwrap_err();
         assert!(error.contains("memory.max"), "{error}");
         assert_eq!(group.mechanisms(), []);
     }

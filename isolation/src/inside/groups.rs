@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FlockOperation;
 use rustix::process::Pid;
 
-use super::group::{Group, write};
+use super::group::{self, Group, write};
 use crate::cgroup::{Controller, Delegated, Place, controllers_in, processes_in};
+use crate::kernel;
 
 /// What a run's directories are called.
 const PREFIX: &str = "bench-";
@@ -58,14 +59,16 @@ impl Groups {
             return Ok(group);
         }
         let site = self.site.get_or_insert_with(|| Site::make(&Delegated::find(harness)));
-        if site.tops.is_empty() {
+        if !site.tops.iter().any(|top| top.place.unified) {
             return Err(site.cause());
         }
         let name = format!("{:02}", self.made);
         self.made += 1;
         let mut group = Group::nowhere();
         for top in &site.tops {
-            if let Err(cause) = group.add(&top.dir, &name, top.place.unified, &top.controllers) {
+            let site =
+                group::Site { top: &top.dir, unified: top.place.unified, controllers: &top.controllers };
+            if let Err(cause) = group.add(&site, &name) {
                 group.remove();
                 return Err(cause);
             }
@@ -78,11 +81,10 @@ impl Groups {
         self.lent.insert(supervisor, group);
     }
 
-    /// Takes back what a supervisor had that has ended. One that is not empty is not lent again.
+    /// Takes back what a supervisor had that has ended, to be lent again or removed.
     pub(crate) fn take_back(&mut self, supervisor: Pid) {
         let Some(group) = self.lent.remove(&supervisor) else { return };
-        if group.is_empty() {
-            group.thaw();
+        if group.is_as_new() {
             self.idle.push(group);
         } else {
             group.remove();
@@ -111,6 +113,16 @@ impl Site {
 
     fn make(delegated: &Delegated) -> Self {
         let mut site = Self { tops: Vec::new(), causes: delegated.causes.clone() };
+        if !delegated.kills() {
+            site.causes.push(
+                "there is no tree of version 2 to write to, and moving every cell takes too long".to_owned(),
+            );
+            return site;
+        }
+        if !kernel::knows_birth_into_groups() {
+            site.causes.push("the system call clone3 is refused here".to_owned());
+            return site;
+        }
         for place in &delegated.places {
             sweep(&place.dir, place.unified);
             match Top::make(place, &mut site.causes) {

@@ -13,7 +13,7 @@ use rustix::pipe::PipeFlags;
 use rustix::process::{DumpableBehavior, Pid, Signal};
 
 use super::agent::{self, Start};
-use super::group::Group;
+use super::group::{Group, Settling};
 use super::launcher::Surroundings;
 use super::lookout::{self, Lookout};
 use super::supervisor::{self, GRACE, RunningTree};
@@ -44,7 +44,7 @@ pub(crate) fn start(
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(fail)?;
     let (heard, words) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(fail)?;
-    let forked = kernel::fork_into_namespaces()
+    let forked = kernel::fork_into_namespaces(group.ok().and_then(Group::birthplace))
         .map_err(|error| Refusal::no_wall(WALL, format!("the kernel makes none: {error}")))?;
     let init = match forked {
         Fork::Parent(init) => init,
@@ -140,8 +140,7 @@ impl Init<'_> {
     /// Lets the supervisor write the id maps, and waits for them. A process that is not dumpable cannot be written to.
     fn become_init(&self) -> Result<(), Refusal> {
         let fail = |error: Errno| Refusal::no_wall(WALL, format!("start the cell's init: {error}"));
-        // Before anything that it could be charged for; and then no path of the machine's groups is seen from inside.
-        self.group.map_or(Ok(()), Group::enter)?;
+        // After its birth into the cell's group, which is then the root of what is seen from inside.
         kernel::own_cgroup_namespace().map_err(|error| Refusal::no_wall("cgroup namespace", error))?;
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(fail)?;
         rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable).map_err(fail)?;
@@ -215,6 +214,7 @@ impl RunningInit {
     /// Follows it until the kernel says that its pid namespace is empty; `harness` carries requests to stop.
     pub(crate) fn run(mut self, harness: &OwnedFd, group: Option<&Group>) -> (Ended, Option<Watched>) {
         let emptied = || group.is_none_or(Group::is_empty);
+        let mut settling = Settling::of(group);
         let mut abandoned = false;
         loop {
             if tree::reap().ended.iter().any(|(pid, _)| *pid == self.init) {
@@ -240,8 +240,9 @@ impl RunningInit {
             }
             let asks = fds.len();
             fds.extend(self.lookout.fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-            let timeout = Timespec::try_from(left).ok();
+            let timeout = Timespec::try_from(settling.wait(left)).ok();
             let _ = rustix::event::poll(&mut fds, timeout.as_ref());
+            settling.turn();
             let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
             self.lookout.turn();
             if ready[1] && !self.hear() {

@@ -13,7 +13,7 @@ use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, Signal, WaitStatus};
 
 use super::agent::{self, Start};
-use super::group::Group;
+use super::group::{Group, Settling};
 use super::launcher::{Connection, Surroundings, read_order};
 use super::lookout::{self, Expected, Lookout};
 use super::{init, tree};
@@ -117,7 +117,8 @@ fn start(
     let parent = Some(rustix::process::getpid());
     let (expected, theirs) = expect_listener(order, surroundings)?;
     let [stdout, stderr] = outputs;
-    let leader = match kernel::fork().map_err(fail)? {
+    let born_in = group.ok().and_then(Group::birthplace);
+    let leader = match kernel::fork_into(born_in).map_err(fail)? {
         Fork::Parent(leader) => leader,
         Fork::Child => {
             let (grants, user) = (None, None);
@@ -180,7 +181,7 @@ impl RunningTree {
     /// Follows it until its tree is empty; `socket` carries requests to stop. `group` = the control group that it is in and
     /// the caller is not.
     pub(crate) fn run(mut self, socket: &OwnedFd, group: Option<&Group>) -> (Ended, Option<Watched>) {
-        let stopped_by = self.wait_for_leader(socket);
+        let stopped_by = self.wait_for_leader(socket, Settling::of(group));
         if let Some(cause) = stopped_by {
             self.stop_leader(cause);
         }
@@ -206,7 +207,7 @@ impl RunningTree {
     }
 
     /// Waits for the leader's end; `Some` when something else came first.
-    fn wait_for_leader(&mut self, socket: &OwnedFd) -> Option<StopCause> {
+    fn wait_for_leader(&mut self, socket: &OwnedFd, mut settling: Settling<'_>) -> Option<StopCause> {
         loop {
             self.note(&tree::reap().ended);
             if self.status.is_some() {
@@ -221,8 +222,9 @@ impl RunningTree {
                 PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN),
             ];
             fds.extend(self.lookout.fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-            let timeout = Timespec::try_from(left).ok();
+            let timeout = Timespec::try_from(settling.wait(left)).ok();
             let _ = rustix::event::poll(&mut fds, timeout.as_ref());
+            settling.turn();
             let (signalled, asked) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
             self.lookout.turn();
             if signalled && kernel::take_signals(self.signals.as_fd()).contains(&Signal::TERM.as_raw()) {
