@@ -100,7 +100,8 @@ fn rendered_prompts_keep_discovery_lean_too() {
     let surfaces = ["bare", "gateway", "search-tail", "native", "entries", "all"];
     let arms: String =
         surfaces.iter().map(|name| format!("[[arm]]\nname = \"{name}\"\nsurface = \"{name}\"\n")).collect();
-    let head = "name = \"rendered\"\nsuite = \"smoke\"\nmodel = \"deepseek-v4\"\n[upstream]\nkind = \"oracle\"\n";
+    let head =
+        "name = \"rendered\"\nsuite = \"smoke\"\nmodel = \"deepseek-v4\"\n[upstream]\nkind = \"oracle\"\n";
     place.file("rendered.toml", &format!("{head}{arms}"));
     let shown = place.bench(&["surface", "rendered.toml", "--json"]).exits(0).stdout;
     let json: Value = serde_json::from_str(&shown).unwrap();

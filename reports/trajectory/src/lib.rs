@@ -11,9 +11,9 @@ mod read;
 mod timeline;
 
 pub use agent_words::{CutResult, Script, ScriptCall, TurnNotes};
-pub use timeline::{Lane, Mark, Span, SpanKind};
 use bench_record::RequestRecord;
 use serde_json::Value;
+pub use timeline::{Lane, Mark, Span, SpanKind};
 
 /// An attempt, step by step.
 #[derive(Debug, Clone, Default)]

@@ -98,9 +98,10 @@ impl Trajectory {
 
     /// When the last thing happened that is known of.
     fn over_ms(&self) -> f64 {
-        let requests = self.exchanges.iter().filter_map(|exchange| {
-            Some(exchange.at_ms? + exchange.record.last_byte_ms.unwrap_or(0.0))
-        });
+        let requests = self
+            .exchanges
+            .iter()
+            .filter_map(|exchange| Some(exchange.at_ms? + exchange.record.last_byte_ms.unwrap_or(0.0)));
         requests.chain(self.marks.iter().map(|mark| mark.at_ms)).fold(0.0, f64::max)
     }
 }

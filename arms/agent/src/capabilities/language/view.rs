@@ -14,10 +14,9 @@ const MOST: usize = 100;
 
 /// Places, one a line; `none` where there are none.
 pub(super) fn locations(server: &Server, found: &Value, none: &str) -> Result<String, String> {
-    let found: Vec<&Value> = match found {
-        Value::Null => Vec::new(),
-        Value::Array(found) => found.iter().collect(),
-        one => vec![one],
+    let found: Vec<&Value> = match found.as_array() {
+        Some(found) => found.iter().collect(),
+        None => Some(found).filter(|found| !found.is_null()).into_iter().collect(),
     };
     let mut spots = Vec::with_capacity(found.len());
     for location in &found {

@@ -19,11 +19,7 @@ pub(super) fn timeline(trajectory: &Trajectory) -> String {
         return String::new();
     }
     let mut text = String::new();
-    let _ = writeln!(
-        text,
-        "\ntime line: {:.2} s, # waits for a model, = runs",
-        (end - start) / 1_000.0
-    );
+    let _ = writeln!(text, "\ntime line: {:.2} s, # waits for a model, = runs", (end - start) / 1_000.0);
     for lane in &lanes {
         let name: String = lane.name.chars().take(NAME).collect();
         let _ = writeln!(text, "{name:<NAME$}  |{}|", drawn(lane, (start, end)));
