@@ -115,6 +115,7 @@ fn what_each_version_of_a_surface_says_is_pinned() {
             "all 2 b2a564539b68e603 54918deb",
             "bare 1 588d936b6e909659 52289470",
             "bare-servers 2 588d936b6e909659 52289470 2ba7b861",
+            "code-capabilities 1 ac8ce4cb09caced7 5041dc02 a929cd88",
             "code-catalog 1 38394eb84dc41179 52289470 568801cd",
             "code-eval 2 fd885ddaa7e95626 52289470 a929cd88",
             "code-exec 2 38394eb84dc41179 52289470 11ab06f9",

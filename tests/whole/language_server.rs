@@ -1,7 +1,7 @@
 //! A real language server in a cell: a plan that renames a name by its scope, through the whole, and nothing that it tried
 //! outside its space. Skipped with a line where the machine has no clangd; `.ci/run` installs it.
 
-use crate::workplace::{Workplace, walls};
+use crate::workplace::{Workplace, skipped, walls};
 
 const CANARY: &str = "bench-canary-5d1e-language-test";
 
@@ -47,7 +47,10 @@ fn a_rename_through_a_language_server_passes_and_stays_in_its_cell() {
         return;
     }
     if !std::path::Path::new("/usr/bin/clangd-19").is_file() {
-        eprintln!("SKIPPED: clangd-19 is not installed");
+        skipped(
+            "a_rename_through_a_language_server_passes_and_stays_in_its_cell",
+            "clangd-19 is not installed",
+        );
         return;
     }
     let place = Workplace::new();

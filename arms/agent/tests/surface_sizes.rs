@@ -208,6 +208,7 @@ fn what_each_version_of_a_surface_shows_is_pinned() {
             "bare-servers 2 5f75cd296aa4edd7",
             "lsp 1 29a0d21e75f35fef",
             "hashline 1 496e23480b0d60ed",
+            "code-capabilities 1 013850940ea425d2",
         ]
     );
 }
