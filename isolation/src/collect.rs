@@ -212,7 +212,7 @@ fn names_of(root: BorrowedFd<'_>, dir: &Path) -> io::Result<Vec<std::ffi::OsStri
 }
 
 /// Opens beneath the root, through no link at all. `O_PATH | O_NOFOLLOW` opens a last link itself, to be looked at.
-fn open_beneath(root: BorrowedFd<'_>, relative: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+pub(crate) fn open_beneath(root: impl AsFd, relative: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     Ok(rustix::fs::openat2(root, relative, flags | OFlags::CLOEXEC, Mode::empty(), resolve)?)
 }

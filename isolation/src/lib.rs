@@ -33,6 +33,7 @@ pub mod spec;
 pub mod state_dir;
 mod system_paths;
 mod template;
+mod untouched;
 mod walls;
 pub mod workspace;
 

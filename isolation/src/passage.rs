@@ -42,7 +42,7 @@ pub fn within_reach(dir: &Path, state_dir: &Path, digest: &str) -> Result<Option
         let open = fs::Permissions::from_mode(0o755);
         fs::set_permissions(made, open).map_err(WorkspaceError::io("set the mode of", made))?;
     }
-    copy_template(dir, &begun.join(name))?;
+    copy_template(dir, &begun.join(name), None)?;
     match fs::rename(&begun, &place) {
         Ok(()) => Ok(Some(copy)),
         // Another run was faster with the same copy.

@@ -3,14 +3,14 @@
 //! The names are part of what an agent sees, hence of token counts, so they must not differ between cells; a slot is
 //! held by a lock file outside everything that is visible.
 
-use std::collections::HashMap;
 use std::fs::{DirBuilder, File};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt as _};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::discard::discard;
 use crate::template::copy_template;
+use crate::untouched::HandedOver;
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// Slots of one state directory; more cells at once are refused.
@@ -26,6 +26,7 @@ const FIRST_OWNER: u32 = 64_000;
 /// <state>/slots/00/{ws,home,tmp}    visible to the cell that holds slot 00
 /// <state>/locks/00                  held while the slot is
 /// <state>/taken/00                  what was collected from slot 00, until it is the next workspace there
+/// <state>/left/00/                  an agent's workspace, for what is untouched in it to serve the next cell
 /// <state>/trash/00/                 what earlier cells left in slot 00, on its way out
 /// <state>/probe/sibling/answer.txt  must be unreadable in every cell
 /// ```
@@ -40,6 +41,7 @@ pub struct Slots {
 pub struct Slot {
     dir: PathBuf,
     taken: PathBuf,
+    left: PathBuf,
     trash: PathBuf,
     handed: Arc<Mutex<HandedOver>>,
     owner: Option<u32>,
@@ -57,6 +59,7 @@ impl Slots {
             ("slots", 0o711),
             ("locks", 0o700),
             ("taken", 0o700),
+            ("left", 0o700),
             ("trash", 0o700),
             ("probe", 0o700),
             ("probe/sibling", 0o700),
@@ -64,15 +67,15 @@ impl Slots {
             let dir = state_dir.join(name);
             make_dir(&dir, mode).map_err(io(&dir))?;
         }
-        let slots = Self { state_dir, handed: Arc::default() };
-        let decoy = slots.decoy();
+        let decoy = decoy_in(&state_dir);
         std::fs::write(&decoy, "the answer of another cell\n").map_err(io(&decoy))?;
-        Ok(slots)
+        let handed = Arc::new(Mutex::new(HandedOver::on(&decoy)));
+        Ok(Self { state_dir, handed })
     }
 
     /// A file that stands where a sibling cell's would: for [`crate::Policy::must_not_read`] of every cell.
     pub fn decoy(&self) -> PathBuf {
-        self.state_dir.join("probe/sibling/answer.txt")
+        decoy_in(&self.state_dir)
     }
 
     /// The state directory, links resolved.
@@ -91,11 +94,12 @@ impl Slots {
                 Ok(()) => {
                     let dir = self.state_dir.join("slots").join(&name);
                     let taken = self.state_dir.join("taken").join(&name);
+                    let left = self.state_dir.join("left").join(&name);
                     let trash = self.state_dir.join("trash").join(&name);
                     let handed = Arc::clone(&self.handed);
                     let root = rustix::process::geteuid().is_root();
                     let owner = root.then_some(FIRST_OWNER + number as u32);
-                    return Ok(Slot { dir, taken, trash, handed, owner, lock: Arc::new(lock) });
+                    return Ok(Slot { dir, taken, left, trash, handed, owner, lock: Arc::new(lock) });
                 }
                 Err(std::fs::TryLockError::WouldBlock) => {}
                 Err(std::fs::TryLockError::Error(error)) => {
@@ -116,10 +120,21 @@ impl Slot {
         self.clear()?;
         let workspace = self.workspace();
         make_dir(workspace.root(), 0o700).map_err(WorkspaceError::io("create", workspace.root()))?;
-        if let Some(template) = template {
-            copy_template(template, workspace.root())?;
-        }
-        self.hand_over(workspace)
+        let workspace = match template {
+            None => self.hand_over(workspace)?,
+            Some(template) => self.lay_out(template, workspace)?,
+        };
+        discard(&self.left, &self.trash)?;
+        Ok(workspace)
+    }
+
+    fn lay_out(&self, template: &Path, workspace: Workspace) -> Result<Workspace, WorkspaceError> {
+        let root = workspace.root().to_owned();
+        let remains = self.handed().remains(&root, template, &self.left);
+        let sources = copy_template(template, &root, remains.as_ref())?;
+        let workspace = self.hand_over(workspace)?;
+        self.handed().note_laid(&root, template, sources);
+        Ok(workspace)
     }
 
     /// Where to collect what an agent left: a directory that does not exist yet, which nobody but the harness enters.
@@ -140,13 +155,17 @@ impl Slot {
         self.hand_over(workspace)
     }
 
-    /// Everything away but a home or a tmp in which nothing happened.
+    /// Everything away but a home or a tmp in which nothing happened, and a workspace of which something may serve again.
     fn clear(&self) -> Result<(), WorkspaceError> {
         for (dir, mode) in [(&self.trash, 0o700), (&self.dir, 0o711)] {
             make_dir(dir, mode).map_err(WorkspaceError::io("create", dir))?;
         }
-        discard(&self.dir.join("ws"), &self.trash)?;
-        let handed = self.handed.lock().unwrap_or_else(PoisonError::into_inner);
+        let handed = self.handed();
+        let root = self.dir.join("ws");
+        if handed.is_laid(&root) && root.is_dir() && !self.left.exists() {
+            std::fs::rename(&root, &self.left).map_err(WorkspaceError::io("put aside", &root))?;
+        }
+        discard(&root, &self.trash)?;
         for name in ["home", "tmp"] {
             let dir = self.dir.join(name);
             if !handed.is_untouched(&dir) {
@@ -157,45 +176,26 @@ impl Slot {
         Ok(())
     }
 
+    fn handed(&self) -> MutexGuard<'_, HandedOver> {
+        self.handed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn workspace(&self) -> Workspace {
         Workspace::new(self.dir.clone(), self.owner, Arc::clone(&self.lock))
     }
 
     fn hand_over(&self, workspace: Workspace) -> Result<Workspace, WorkspaceError> {
-        let mut handed = self.handed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut handed = self.handed();
         let [home, tmp] = [workspace.home(), workspace.tmp()].map(|dir| handed.is_untouched(dir));
         workspace.hand_over_all([true, !home, !tmp])?;
-        handed.note(workspace.home());
-        handed.note(workspace.tmp());
+        handed.note_empty(workspace.home());
+        handed.note_empty(workspace.tmp());
         Ok(workspace)
     }
 }
 
-/// When each home and tmp was handed over, by the file system's own clock: whatever is done to a directory or in it
-/// moves its change time, which nobody can set. One that has not moved is as good as new, and making directories anew
-/// for every cell is dear on a file system that has just deleted many.
-#[derive(Debug, Default)]
-struct HandedOver(HashMap<PathBuf, ChangeTime>);
-
-type ChangeTime = (u64, i64, i64);
-
-impl HandedOver {
-    fn is_untouched(&self, dir: &Path) -> bool {
-        let same = self.0.get(dir).is_some_and(|handed| Some(*handed) == change_time(dir));
-        same && std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none())
-    }
-
-    fn note(&mut self, dir: &Path) {
-        match change_time(dir) {
-            Some(time) => self.0.insert(dir.to_owned(), time),
-            None => self.0.remove(dir),
-        };
-    }
-}
-
-fn change_time(dir: &Path) -> Option<ChangeTime> {
-    let meta = std::fs::symlink_metadata(dir).ok()?;
-    meta.is_dir().then(|| (meta.ino(), meta.ctime(), meta.ctime_nsec()))
+fn decoy_in(state_dir: &Path) -> PathBuf {
+    state_dir.join("probe/sibling/answer.txt")
 }
 
 fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
@@ -213,6 +213,9 @@ fn make_dir(path: &Path, mode: u32) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::os::unix::fs::MetadataExt as _;
+
     use super::*;
 
     #[test]
@@ -315,5 +318,82 @@ mod tests {
             assert_eq!(mode & 0o7777, 0o700);
         }
         assert_eq!(std::fs::read_dir(dir.path().join("trash/00")).unwrap().count(), 0);
+    }
+
+    /// Every regular file of a workspace by name: its inode and its text.
+    fn files(root: &Path) -> BTreeMap<String, (u64, String)> {
+        let mut found = BTreeMap::new();
+        for name in ["kept", "edited", "restored", "opened", "moved/kept", "sub/kept", "sub/linked"] {
+            let path = root.join(name);
+            let inode = std::fs::symlink_metadata(&path).unwrap().ino();
+            found.insert(name.to_owned(), (inode, std::fs::read_to_string(path).unwrap()));
+        }
+        found
+    }
+
+    fn template(dir: &Path) -> PathBuf {
+        let template = dir.join("template");
+        for name in ["kept", "edited", "restored", "opened", "moved/kept", "sub/kept", "sub/linked"] {
+            let path = template.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, name).unwrap();
+        }
+        template
+    }
+
+    #[test]
+    fn files_that_a_cell_left_alone_serve_the_next_one_and_all_others_are_copied_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let template = template(dir.path());
+        let slots = Slots::open(&dir.path().join("state")).unwrap();
+        let mut slot = slots.take().unwrap();
+        let first = slot.fresh(Some(&template)).unwrap();
+        let root = first.root().to_owned();
+        let before = files(&root);
+        std::fs::write(root.join("edited"), "other").unwrap();
+        std::fs::write(root.join("restored"), "other").unwrap();
+        std::fs::write(root.join("restored"), "restored").unwrap();
+        set_mode(&root.join("opened"), 0o666).unwrap();
+        set_mode(&root.join("opened"), 0o644).unwrap();
+        std::fs::write(root.join("made"), "x").unwrap();
+        std::fs::hard_link(root.join("sub/linked"), first.home().join("link")).unwrap();
+        // A link in the place of a directory leads to a file that nobody has touched.
+        std::fs::rename(root.join("moved"), root.join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink("elsewhere", root.join("moved")).unwrap();
+        let taken = slot.taken().unwrap().to_owned();
+        first.collect(&taken, &crate::CollectCaps::default()).unwrap();
+        drop(slot.fresh_of_taken().unwrap());
+        let modified = |path: &Path| std::fs::metadata(path).unwrap().modified().unwrap();
+        std::fs::write(dir.path().join("began"), "").unwrap();
+        let second = slot.fresh(Some(&template)).unwrap();
+        let after = files(second.root());
+        let expected = |name: &String, (_, text): &(u64, String)| (name.clone(), text.clone());
+        let texts: BTreeMap<_, _> = after.iter().map(|(name, file)| expected(name, file)).collect();
+        assert!(texts.iter().all(|(name, text)| name == text), "{texts:?}");
+        assert!(!second.root().join("made").exists() && !dir.path().join("state/left/00").exists());
+        let same: Vec<&str> =
+            before.iter().filter(|(name, file)| after[*name].0 == file.0).map(|(name, _)| &**name).collect();
+        assert_eq!(same, ["kept", "sub/kept"]);
+        // The clock of such times may be one of ticks.
+        let tick = std::time::Duration::from_millis(20);
+        let shown = modified(&second.root().join("kept")) + tick;
+        assert!(shown >= modified(&dir.path().join("began")), "the time of an earlier cell shows");
+    }
+
+    #[test]
+    fn nothing_is_handed_on_to_another_task_or_from_a_template_that_changed() {
+        let dir = tempfile::tempdir().unwrap();
+        let one = template(dir.path());
+        let other = dir.path().join("other");
+        std::fs::create_dir(&other).unwrap();
+        std::fs::write(other.join("kept"), "of the other").unwrap();
+        let slots = Slots::open(&dir.path().join("state")).unwrap();
+        let mut slot = slots.take().unwrap();
+        drop(slot.fresh(Some(&one)).unwrap());
+        let text = |workspace: &Workspace| std::fs::read_to_string(workspace.root().join("kept")).unwrap();
+        assert_eq!(text(&slot.fresh(Some(&other)).unwrap()), "of the other");
+        assert_eq!(text(&slot.fresh(Some(&one)).unwrap()), "kept");
+        std::fs::write(one.join("kept"), "newer").unwrap();
+        assert_eq!(text(&slot.fresh(Some(&one)).unwrap()), "newer");
     }
 }

@@ -33,7 +33,7 @@ pub struct CellSpec {
 pub struct Policy {
     /// Files and trees that it may read and execute beyond the system's.
     pub readable: Vec<PathBuf>,
-    /// Trees that it may change; the first is the workspace, in which a probe writes a file and removes it again.
+    /// Trees that it may change; the first is the workspace, in which a probe opens a file for writing or writes one and removes it again.
     pub writable: Vec<PathBuf>,
     /// The one TCP port that it may connect to; none = no TCP at all.
     pub connect_port: Option<u16>,

@@ -4,13 +4,20 @@ use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
+use crate::untouched::{Identity, Remains, Source};
 use crate::workspace::WorkspaceError;
 
-/// Copies the tree `from` into the directory `to`, which exists and is empty.
+/// Copies the tree `from` into the directory `to`, which exists and is empty; what `remains` of an earlier copy and was
+/// not touched is moved there instead. Returns the regular files.
 ///
 /// Modes are the same on every machine: 0755 for directories and executables, 0644 for the rest, whatever the umask of
 /// the checkout was, since an agent sees them in `ls -l`.
-pub(crate) fn copy_template(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
+pub(crate) fn copy_template(
+    from: &Path,
+    to: &Path,
+    remains: Option<&Remains>,
+) -> Result<Vec<Source>, WorkspaceError> {
+    let mut sources = Vec::new();
     let mut waiting = vec![PathBuf::new()];
     while let Some(relative) = waiting.pop() {
         let source = from.join(&relative);
@@ -18,21 +25,28 @@ pub(crate) fn copy_template(from: &Path, to: &Path) -> Result<(), WorkspaceError
         for entry in listing {
             let entry = entry.map_err(WorkspaceError::io("list", &source))?;
             let relative = relative.join(entry.file_name());
-            if copy_entry(from, to, &relative)? == Copied::Directory {
-                waiting.push(relative);
+            match copy_entry(from, to, &relative, remains)? {
+                Copied::Directory => waiting.push(relative),
+                Copied::Link => {}
+                Copied::File(source) => sources.push((relative, source)),
             }
         }
     }
-    Ok(())
+    Ok(sources)
 }
 
-#[derive(PartialEq, Eq)]
 enum Copied {
     Directory,
-    Leaf,
+    Link,
+    File(Identity),
 }
 
-fn copy_entry(from: &Path, to: &Path, relative: &Path) -> Result<Copied, WorkspaceError> {
+fn copy_entry(
+    from: &Path,
+    to: &Path,
+    relative: &Path,
+    remains: Option<&Remains>,
+) -> Result<Copied, WorkspaceError> {
     let (source, target) = (from.join(relative), to.join(relative));
     let meta = fs::symlink_metadata(&source).map_err(WorkspaceError::io("look at", &source))?;
     if meta.is_dir() {
@@ -50,14 +64,17 @@ fn copy_entry(from: &Path, to: &Path, relative: &Path) -> Result<Copied, Workspa
             return Err(WorkspaceError::Refused { path: source, why });
         }
         std::os::unix::fs::symlink(&link, &target).map_err(WorkspaceError::io("create", &target))?;
-    } else if meta.is_file() {
-        let executable = meta.permissions().mode() & 0o111 != 0;
-        copy_file(&source, &target, if executable { 0o755 } else { 0o644 })?;
-    } else {
+        return Ok(Copied::Link);
+    }
+    if !meta.is_file() {
         let why = "only files, directories and links can stand in a workspace".to_owned();
         return Err(WorkspaceError::Refused { path: source, why });
     }
-    Ok(Copied::Leaf)
+    if !remains.is_some_and(|remains| remains.give(relative, &meta, &target)) {
+        let executable = meta.permissions().mode() & 0o111 != 0;
+        copy_file(&source, &target, if executable { 0o755 } else { 0o644 })?;
+    }
+    Ok(Copied::File(Identity::of(&meta)))
 }
 
 fn copy_file(source: &Path, target: &Path, mode: u32) -> Result<(), WorkspaceError> {
@@ -118,7 +135,7 @@ mod tests {
             set_mode(&from.join(name), mode).unwrap();
         }
         std::os::unix::fs::symlink("sub/text", from.join("link")).unwrap();
-        copy_template(&from, &to).unwrap();
+        copy_template(&from, &to, None).unwrap();
         let mode = |name: &str| fs::metadata(to.join(name)).unwrap().permissions().mode() & 0o7777;
         assert_eq!([mode("run"), mode("sub"), mode("sub/text")], [0o755, 0o755, 0o644]);
         assert_eq!(fs::read_to_string(to.join("link")).unwrap(), "sub/text");
@@ -135,7 +152,7 @@ mod tests {
                 "out" => std::os::unix::fs::symlink("/etc/passwd", from.join(name)).unwrap(),
                 _ => rustix::fs::mkfifoat(rustix::fs::CWD, from.join(name), rustix::fs::Mode::RWXU).unwrap(),
             }
-            let error = copy_template(&from, &to).unwrap_err().to_string();
+            let error = copy_template(&from, &to, None).unwrap_err().to_string();
             assert!(error.contains(&format!("/from/{name}")), "{error}");
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
-use crate::workplace::{Outcome, Workplace, project, smoke_experiment, walls};
+use crate::workplace::{Outcome, Workplace, project, skipped, smoke_experiment, walls};
 
 fn refused(change: impl Fn(String) -> String, words: &[&str]) {
     let place = Workplace::new();
@@ -110,7 +110,7 @@ fn a_level_that_is_not_reached_here_is_refused_with_what_is_missing() {
     let doctor: serde_json::Value =
         serde_json::from_str(&place.bench(&["doctor", "--json"]).exits(0).stdout).unwrap();
     if doctor["isolation"]["level"] == "L3" {
-        eprintln!("SKIPPED a_level_that_is_not_reached_here…: this machine reaches L3");
+        skipped("a_level_that_is_not_reached_here…", "this machine reaches L3");
         return;
     }
     let text = smoke_experiment("bad").replace("seed = 7", "seed = 7\nmin-isolation = \"L3\"");

@@ -4,15 +4,13 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::workplace::{Workplace, project};
+use crate::workplace::{Workplace, project, skipped};
 
 #[test]
 fn pages_hold_in_a_real_browser() {
     let found = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
     let (Some(node), Some(axe)) = (found("BENCH_NODE"), found("BENCH_AXE")) else {
-        eprintln!(
-            "SKIPPED pages_hold_in_a_real_browser: BENCH_NODE and BENCH_AXE do not name node and axe.min.js"
-        );
+        skipped("pages_hold_in_a_real_browser", "BENCH_NODE and BENCH_AXE do not name node and axe.min.js");
         return;
     };
     let place = Workplace::new();

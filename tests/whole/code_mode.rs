@@ -91,7 +91,8 @@ fn first_requests_grow_by_what_is_shown() {
     };
     let bare = bytes("bare");
     assert!(bytes("code-mode") > bare, "code mode costs more where little hides behind it");
-    assert!(bytes("bare-servers") > 3.0 * bare, "{} of {bare}", bytes("bare-servers"));
+    let shown = bytes("bare-servers") / bare;
+    assert!((3.6..4.8).contains(&shown), "40 further tools shown, about fourfold: × {shown}");
     let grown = bytes("code-servers") / bytes("code-mode");
     assert!(grown < 1.1, "40 further tools behind code: × {grown}");
 }

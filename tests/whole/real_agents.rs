@@ -5,24 +5,24 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::workplace::{Workplace, project, walls};
+use crate::workplace::{Workplace, project, skipped, walls};
 
-fn agents_dir() -> PathBuf {
+pub(crate) fn agents_dir() -> PathBuf {
     std::env::var_os("BENCH_AGENTS_DIR").map_or_else(|| PathBuf::from("/var/lib/bench/agents"), PathBuf::from)
 }
 
-fn installed(test: &str, package: &str) -> bool {
+pub(crate) fn installed(test: &str, package: &str) -> bool {
     let found = agents_dir().join(package).is_dir();
     if !found {
-        eprintln!(
-            "SKIPPED {test}: {package} is not installed below {}; .ci/run installs it",
-            agents_dir().display()
-        );
+        let below = agents_dir();
+        skipped(test, &format!("{package} is not installed below {}; .ci/run installs it", below.display()));
     }
     found
 }
 
-const PI: &str = "pi/node_modules/@earendil-works/pi-coding-agent";
+pub(crate) const PI: &str = "pi/node_modules/@earendil-works/pi-coding-agent";
+pub(crate) const CODEX: &str = "codex/node_modules/@openai/codex";
+pub(crate) const CLAUDE: &str = "claude/node_modules/@anthropic-ai/claude-code";
 
 #[test]
 fn pi_completes_every_default_task_under_both_surfaces() {
@@ -87,7 +87,7 @@ fn every_cell_passes(test: &str, package: &str, example: &str, measured: &dyn Fn
 #[test]
 fn codex_completes_every_default_task_also_by_code_alone() {
     let test = "codex_completes_every_default_task_also_by_code_alone";
-    every_cell_passes(test, "codex/node_modules/@openai/codex", "codex.toml", &|arm| match arm {
+    every_cell_passes(test, CODEX, "codex.toml", &|arm| match arm {
         "default" => (13, 18197, 3871),
         _ => (4, 27893, 6735),
     });
@@ -96,8 +96,7 @@ fn codex_completes_every_default_task_also_by_code_alone() {
 #[test]
 fn claude_completes_every_default_task_also_bare() {
     let test = "claude_completes_every_default_task_also_bare";
-    let package = "claude/node_modules/@anthropic-ai/claude-code";
-    every_cell_passes(test, package, "claude.toml", &|arm| match arm {
+    every_cell_passes(test, CLAUDE, "claude.toml", &|arm| match arm {
         "default" => (12, 47251, 10646),
         _ => (3, 3352, 772),
     });
@@ -140,8 +139,8 @@ fn pi_speaks_four_apis_and_code() {
 fn real_agents_stay_valid_at_every_level() {
     let agents = [
         ("pi", "four-tools", "default", PI),
-        ("codex", "default", "smoke", "codex/node_modules/@openai/codex"),
-        ("claude", "default", "smoke", "claude/node_modules/@anthropic-ai/claude-code"),
+        ("codex", "default", "smoke", CODEX),
+        ("claude", "default", "smoke", CLAUDE),
     ];
     let test = "real_agents_stay_valid_at_every_level";
     for (agent, surface, suite, package) in agents {

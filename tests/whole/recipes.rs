@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::provider::{Provider, Said};
-use crate::workplace::{Outcome, Workplace, project, walls};
+use crate::workplace::{Outcome, Workplace, project, skipped, walls};
 
 /// A workplace with the recipes in it and `bench` on the PATH.
 fn recipes() -> Workplace {
@@ -96,7 +96,7 @@ fn the_job_with_walls_reaches_level_l2() {
     }
     let place = recipes();
     if place.highest_level() == "\"L1\"" {
-        eprintln!("SKIPPED the_job_with_walls_reaches_level_l2: this machine reaches L1 only");
+        skipped("the_job_with_walls_reaches_level_l2", "this machine reaches L1 only");
         return;
     }
     job(&place, "walls", &[]);
@@ -110,9 +110,7 @@ fn the_job_with_a_model_asks_its_endpoint_with_the_key() {
     }
     let place = recipes();
     if place.highest_level() == "\"L1\"" {
-        eprintln!(
-            "SKIPPED the_job_with_a_model_asks_its_endpoint_with_the_key: this machine reaches L1 only"
-        );
+        skipped("the_job_with_a_model_asks_its_endpoint_with_the_key", "this machine reaches L1 only");
         return;
     }
     let provider = Provider::start(|_, _| -> Said { crate::provider::says("deepseek-chat", "Done.") });

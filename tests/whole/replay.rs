@@ -13,7 +13,7 @@ fn replayed(name: &str, run: &str) -> String {
 /// Everything of a record that a report may compare: numbers, verdicts, the surface.
 fn gist(record: &Value) -> Value {
     let mut metrics = record["metrics"].clone();
-    metrics.as_object_mut().unwrap().remove("wall_ms");
+    metrics.as_object_mut().unwrap().retain(|key, _| !key.ends_with("_ms"));
     serde_json::json!({
         "cell": [record["block"], record["arm"]], "ending": record["ending"]["kind"], "verdict": record["verdict"],
         "metrics": metrics, "tools": record["tools"], "tokens": record["tokens"], "usage": record["provider_usage"],

@@ -31,20 +31,20 @@ pub(crate) fn killed_at(place: &Workplace, args: &[&str], limit: u64) -> Outcome
     Outcome::of(command.output().unwrap())
 }
 
-/// analysis.json without its provenance and wall-time parts.
+/// analysis.json without its provenance and what is measured in milliseconds.
 pub(crate) fn timeless(mut analysis: Value) -> Value {
     analysis.as_object_mut().unwrap().remove("provenance");
-    drop_wall_time(&mut analysis);
+    drop_times(&mut analysis);
     analysis
 }
 
-fn drop_wall_time(value: &mut Value) {
+fn drop_times(value: &mut Value) {
     match value {
         Value::Object(map) => {
-            map.retain(|key, _| key != "wall_ms");
-            map.values_mut().for_each(drop_wall_time);
+            map.retain(|key, _| !key.ends_with("_ms"));
+            map.values_mut().for_each(drop_times);
         }
-        Value::Array(items) => items.iter_mut().for_each(drop_wall_time),
+        Value::Array(items) => items.iter_mut().for_each(drop_times),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

@@ -1,6 +1,7 @@
 //! A folder of its own for each test, and the binary started in it as a user would.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -123,9 +124,15 @@ pub(crate) fn walls(test: &str) -> bool {
     let abi =
         unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0usize, 1u32) };
     if abi < 1 {
-        eprintln!("SKIPPED {test}: this kernel has no Landlock, so no wall can be put up");
+        skipped(test, "this kernel has no Landlock, so no wall can be put up");
     }
     abi >= 1
+}
+
+/// Names a test that cannot be run here, with its reason. Not by `eprintln`: the test harness shows that of failed tests
+/// alone.
+pub(crate) fn skipped(test: &str, why: &str) {
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
 }
 
 /// A two-arm experiment on the smoke suite: small enough to be killed fifty times.

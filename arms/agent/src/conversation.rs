@@ -105,6 +105,7 @@ impl<'a> Conversation<'a> {
             self.tell_parent(&turn);
             let go_on = self.pipeline.desk.capabilities.goal().turn_over(turn.calls.len(), spent(&turn));
             if turn.calls.is_empty() {
+                self.say_tally();
                 let Some(words) = go_on else { return Ok(turn.text) };
                 self.said.push(Said::Model(turn));
                 self.said.push(Said::User(words));
@@ -118,8 +119,7 @@ impl<'a> Conversation<'a> {
                 self.said.push(Said::Result { call, text: answered.text, schemas: answered.schemas });
             }
             self.said.extend(go_on.map(Said::User));
-            self.pipeline.tally().workflow_calls = self.pipeline.desk.capabilities.workflow_calls();
-            self.say(&AgentEvent::Tally { turn: self.turn, tally: &self.pipeline.tally() });
+            self.say_tally();
             for turning in turnings {
                 match turning {
                     Turning::Mark => self.mark = Some(self.said.len()),
@@ -129,6 +129,12 @@ impl<'a> Conversation<'a> {
             }
             self.offer.next_turn();
         }
+    }
+
+    /// Said after every turn, one without calls too: what was counted to be nothing is known, and not missing.
+    fn say_tally(&self) {
+        self.pipeline.tally().workflow_calls = self.pipeline.desk.capabilities.workflow_calls();
+        self.say(&AgentEvent::Tally { turn: self.turn, tally: &self.pipeline.tally() });
     }
 
     /// What the agent that started this one has said meanwhile; an `Err` when this one has to stop.

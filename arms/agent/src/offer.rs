@@ -273,7 +273,9 @@ impl Offer {
 
     /// The instructions. They never change within a conversation and vary by surface and working directory alone.
     pub(crate) fn system_text(&self, cwd: &str) -> String {
-        let resident = &self.resident;
+        // Tools of servers say what they do in their own definitions, as they do in real agents.
+        let resident: Vec<_> =
+            self.resident.iter().filter(|tool| servers::of_tool(&tool.name).is_none()).collect();
         let names: Vec<&str> = resident.iter().map(|tool| tool.name.as_str()).collect();
         let tools: String =
             resident.iter().map(|tool| format!("- {}: {}\n", tool.name, tool.summary)).collect();

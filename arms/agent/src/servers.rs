@@ -104,6 +104,21 @@ mod tests {
         }
     }
 
+    /// Bytes of a tool's definition over the 36 tools of the servers filesystem, everything and memory 2026.8.31, as
+    /// `bench surface --mcp` measures them.
+    const REAL: f64 = 504.0;
+
+    #[test]
+    fn look_alikes_are_as_large_as_tools_of_real_servers() {
+        for name in names() {
+            let tools = tools(name).unwrap();
+            let bytes: usize =
+                tools.iter().map(|tool| tool.definition(name).in_chat().to_string().len()).sum();
+            let ratio = bytes as f64 / tools.len() as f64 / REAL;
+            assert!((0.9..1.1).contains(&ratio), "{name}: {ratio} x {REAL} bytes");
+        }
+    }
+
     #[test]
     fn tools_for_others_than_the_model_are_known_by_their_metadata() {
         let tool = |meta: Value| -> ServerTool {

@@ -201,8 +201,8 @@ fn what_each_version_of_a_surface_shows_is_pinned() {
             "code-sidecar 1 8b275e87e98feb5d",
             "code-exec 2 e9ce9c6871332495",
             "code-mixed 2 c1f3c745ebbd08be",
-            "code-servers 2 892c79ee213503f1",
-            "bare-servers 1 7a6c85732cdfcb8b",
+            "code-servers 3 892c79ee213503f1",
+            "bare-servers 2 5f75cd296aa4edd7",
         ]
     );
 }

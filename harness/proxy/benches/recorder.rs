@@ -1,5 +1,5 @@
-//! What the recorder adds: latency of a 45 KB request answered by a 20-frame stream, against the same provider asked
-//! directly; requests a second; memory over 10,000 requests; counting 100 KB.
+//! What the recorder adds: latency of a 45 KB request answered by a 20-frame stream, to its first frame and to its last,
+//! against the same provider asked directly; requests a second; memory over 10,000 requests; counting 100 KB.
 //!
 //! `cargo bench -p bench-proxy --bench recorder`. The provider is a process of its own and keeps nothing; recorder and agent
 //! share this one and its two worker threads. Direct and recorded requests alternate, so that a busy machine slows both
@@ -11,6 +11,8 @@
     reason = "a benchmark prints its figures and stops where it cannot go on"
 )]
 
+#[path = "support/heap.rs"]
+mod heap;
 #[path = "../tests/support/mod.rs"]
 mod support;
 
@@ -23,10 +25,10 @@ use bench_proxy::{EndpointUpstream, Recorder, RetryPolicy};
 use bench_wire::Turn;
 use bench_wire::chat::{StreamUsage, write_stream};
 use bytes::Bytes;
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Full};
 use hyper::Request;
 use support::provider::{final_turn, stateless};
-use support::{HttpClient, TOKEN, counter, http, loopback, send, spec};
+use support::{HttpClient, TOKEN, counter, http, loopback, spec};
 
 /// Repeated to the wanted size: ordinary words, so that they count as ordinary text does.
 const LINE: &str = "The quick brown fox jumps over the lazy dog; 12 files were changed.\n";
@@ -112,16 +114,24 @@ fn body() -> Bytes {
     )
 }
 
-async fn timed(client: &HttpClient, base: &str, body: &Bytes) -> f64 {
+/// Milliseconds from the request to the first frame of its answer, and to the last.
+async fn timed(client: &HttpClient, base: &str, body: &Bytes) -> (f64, f64) {
     let request = Request::post(format!("{base}/chat/completions"))
         .header("authorization", format!("Bearer {TOKEN}"))
         .header("content-type", "application/json")
         .body(Full::new(body.clone()))
         .unwrap();
     let began = Instant::now();
-    let (status, _, answer) = send(client, request).await;
-    assert!(status == 200 && !answer.is_empty());
-    began.elapsed().as_secs_f64() * 1000.0
+    let so_far = || began.elapsed().as_secs_f64() * 1000.0;
+    let response = client.request(request).await.unwrap();
+    assert_eq!(response.status(), 200);
+    let mut answer = response.into_body();
+    let mut first = None;
+    while let Some(frame) = answer.frame().await {
+        frame.unwrap();
+        first.get_or_insert_with(so_far);
+    }
+    (first.unwrap(), so_far())
 }
 
 async fn latency(direct: &str, recorded: &str) {
@@ -134,11 +144,17 @@ async fn latency(direct: &str, recorded: &str) {
             through.push(b);
         }
     }
-    let (plain, through) = (quantiles(plain), quantiles(through));
     println!("{} byte request, {FRAMES} frames, {PAIRS} pairs: median and 90th percentile, ms", body.len());
-    println!("direct                {:>8.3} {:>8.3}", plain.0, plain.1);
-    println!("through the recorder  {:>8.3} {:>8.3}", through.0, through.1);
-    println!("added                 {:>8.3} {:>8.3}", through.0 - plain.0, through.1 - plain.1);
+    let first = |times: &[(f64, f64)]| quantiles(times.iter().map(|(first, _)| *first).collect());
+    let last = |times: &[(f64, f64)]| quantiles(times.iter().map(|(_, last)| *last).collect());
+    compared("first frame", first(&plain), first(&through));
+    compared("whole answer", last(&plain), last(&through));
+}
+
+fn compared(what: &str, plain: (f64, f64), through: (f64, f64)) {
+    println!("{what}: direct       {:>8.3} {:>8.3}", plain.0, plain.1);
+    println!("{what}: recorded     {:>8.3} {:>8.3}", through.0, through.1);
+    println!("{what}: added        {:>8.3} {:>8.3}", through.0 - plain.0, through.1 - plain.1);
 }
 
 fn quantiles(mut values: Vec<f64>) -> (f64, f64) {
@@ -170,11 +186,13 @@ async fn many(base: &str, requests: usize) -> f64 {
 }
 
 async fn memory(base: &str) {
-    let before = resident_kib();
-    many(base, MANY / 2).await;
-    let middle = resident_kib();
-    many(base, MANY / 2).await;
-    println!("resident memory over {MANY} requests: {before} -> {middle} -> {} KiB", resident_kib());
+    println!("over {MANY} requests: resident KiB, and KiB of live allocations");
+    for part in 0..=4 {
+        if part > 0 {
+            many(base, MANY / 4).await;
+        }
+        println!("after {:>6}: {:>8} {:>8}", part * MANY / 4, resident_kib(), heap::live_bytes() / 1024);
+    }
 }
 
 fn resident_kib() -> u64 {

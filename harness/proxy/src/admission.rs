@@ -8,11 +8,11 @@ use bench_wire::{Api, ModelRequest};
 use bytes::Bytes;
 use hyper::{HeaderMap, StatusCode, header};
 
-use crate::classify::{RequestClass, classify};
+use crate::classify::{RequestClass, asker, classify};
 use crate::coding::CodingError;
 use crate::exchange::{Arrival, BodyState};
 use crate::facts::Known;
-use crate::headers::credential;
+use crate::headers::{self, credential};
 use crate::reply::error_body;
 use crate::shared::{Shared, State};
 use crate::upstream::UsageSource;
@@ -40,6 +40,8 @@ pub(crate) struct Admitted {
     pub(crate) request: u32,
     pub(crate) class: RequestClass,
     pub(crate) rule: String,
+    /// The second agent that asks; none = the main one.
+    pub(crate) agent: Option<String>,
     pub(crate) chat: Arc<ModelRequest>,
     /// Known where a cap or the upstream asked for it.
     pub(crate) weight: Option<Weight>,
@@ -133,12 +135,15 @@ pub(crate) fn admit(shared: &Shared, arrival: &Arrival) -> Admission {
         Ok((read, (class, rule))) => {
             state.requests += 1;
             let weight = read.weight.as_ref().map(|(weight, _)| *weight);
-            state.trace_request(shared, arrival, (request, class.word(), &rule), Some(&read.chat.model));
-            let (known, load) = state.know(shared, arrival, &read, (request, class));
+            let agent = asker(&read.chat, &read.headers, class, &mut state.unnamed);
+            let labels = (request, class.word(), rule.as_str());
+            state.trace_request(shared, arrival, labels, (agent.as_deref(), Some(&read.chat.model)));
+            let (known, load) = state.know(shared, arrival, &read, (request, class, agent.as_deref()));
             Admission::Forward(Box::new(Admitted {
                 request,
                 class,
                 rule,
+                agent,
                 chat: read.chat,
                 weight,
                 known,
@@ -152,7 +157,7 @@ pub(crate) fn admit(shared: &Shared, arrival: &Arrival) -> Admission {
             );
             state.requests += u32::from(answered);
             let labels = (request, turned.class.word(), turned.rule.as_str());
-            state.trace_request(shared, arrival, labels, None);
+            state.trace_request(shared, arrival, labels, (headers::agent(&arrival.headers), None));
             drop(state);
             let text = arrival.content.as_ref().ok().and_then(|content| std::str::from_utf8(content).ok());
             let body_tokens = text.map(|text| shared.spec.counter.count(text));

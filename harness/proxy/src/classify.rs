@@ -4,12 +4,13 @@
 use bench_core::Sha256Hex;
 use bench_wire::{ModelRequest, RequestMessage};
 use hyper::HeaderMap;
+use serde::{Deserialize, Serialize};
 
 use crate::headers;
 use crate::shared::State;
 
 /// What a request is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum RequestClass {
     /// A turn of the agent's own loop.
     AgentTurn,
@@ -64,10 +65,34 @@ pub(crate) struct Conversation {
     first: Sha256Hex,
 }
 
+/// Second agents that say no name of their own: each is known by its thread, or by how its conversation began.
+#[derive(Debug, Default)]
+pub(crate) struct Unnamed(Vec<(Option<String>, Conversation)>);
+
+impl Unnamed {
+    /// A name for whoever asks this: the one that it was given when it asked before.
+    fn name(&mut self, request: &ModelRequest, sent: &HeaderMap) -> String {
+        let thread = sent.get(THREAD_HEADER).map(|id| String::from_utf8_lossy(id.as_bytes()).into_owned());
+        let began = Conversation::of(request);
+        let is_it = |(known, before): &(Option<String>, Conversation)| match (known, &thread) {
+            (Some(known), Some(thread)) => known == thread,
+            (Some(_), None) | (None, Some(_)) => false,
+            (None, None) => before.instructions == began.instructions && before.first == began.first,
+        };
+        let at = self.0.iter().position(is_it).unwrap_or_else(|| {
+            self.0.push((thread, began));
+            self.0.len() - 1
+        });
+        format!("subagent-{}", at + 1)
+    }
+}
+
 /// Rule of a request without tools whose attempt showed tools only later; written when the attempt is over.
 pub(crate) const TOOLS_CAME_LATER: &str = "no tools; a later request of the attempt carries tools";
 /// Header by which one agent says that a subagent asks.
 const SUBAGENT_HEADER: &str = "x-openai-subagent";
+/// Header by which the same agent says in whose thread it asks.
+const THREAD_HEADER: &str = "thread-id";
 /// Characters read at the beginning and end of a text for the words below.
 const WINDOW: usize = 600;
 
@@ -97,6 +122,17 @@ pub(crate) fn classify(
         return (RequestClass::Subagent, rule.to_owned());
     }
     (RequestClass::AgentTurn, "carries tools".to_owned())
+}
+
+/// The second agent that asks; `None` = the main one.
+pub(crate) fn asker(
+    request: &ModelRequest,
+    sent: &HeaderMap,
+    class: RequestClass,
+    unnamed: &mut Unnamed,
+) -> Option<String> {
+    let named = headers::agent(sent).map(str::to_owned);
+    named.or_else(|| (class == RequestClass::Subagent).then(|| unnamed.name(request, sent)))
 }
 
 impl Conversation {
@@ -147,6 +183,27 @@ mod tests {
     fn class_of(body: &serde_json::Value, seen: ToolsSeen) -> RequestClass {
         let request = ModelRequest::read(Api::Chat, "", body.to_string().as_bytes()).unwrap();
         if request.tools.is_empty() { without_tools(&request, seen).0 } else { RequestClass::AgentTurn }
+    }
+
+    #[test]
+    fn a_thread_is_one_agent_however_its_conversation_began() {
+        let request = |text: &str| {
+            let body = serde_json::json!({"messages": [{"role": "user", "content": text}]});
+            ModelRequest::read(Api::Chat, "", body.to_string().as_bytes()).unwrap()
+        };
+        let thread = |id: &'static str| {
+            HeaderMap::from_iter([(
+                hyper::header::HeaderName::from_static(THREAD_HEADER),
+                id.parse().unwrap(),
+            )])
+        };
+        let mut unnamed = Unnamed::default();
+        let mut name = |text: &str, sent: HeaderMap| unnamed.name(&request(text), &sent);
+        assert_eq!(name("look", thread("a")), "subagent-1");
+        assert_eq!(name("look", thread("b")), "subagent-2");
+        assert_eq!(name("a summary of it", thread("a")), "subagent-1");
+        assert_eq!(name("look", HeaderMap::new()), "subagent-3");
+        assert_eq!(name("look", HeaderMap::new()), "subagent-3");
     }
 
     #[test]

@@ -62,6 +62,8 @@ pub(crate) struct Settled {
     pub(crate) request: u32,
     pub(crate) class: RequestClass,
     pub(crate) rule: String,
+    /// The second agent that asked; none = the main one.
+    pub(crate) agent: Option<String>,
     pub(crate) body_tokens: Option<u64>,
     /// Digest of its body, where it is known already.
     pub(crate) body_sha256: Option<Sha256Hex>,
@@ -151,6 +153,7 @@ fn answer_own(
         request: own.request,
         class: own.class,
         rule: own.rule,
+        agent: headers::agent(&arrival.headers).map(str::to_owned),
         body_tokens: own.body_tokens,
         body_sha256: None,
         put_aside: false,
@@ -220,6 +223,7 @@ struct Forwarding {
     request: u32,
     class: RequestClass,
     rule: String,
+    agent: Option<String>,
     chat: Arc<ModelRequest>,
     weight: Option<Weight>,
     known: Known,
@@ -228,10 +232,10 @@ struct Forwarding {
 
 impl Forwarding {
     fn new(shared: Arc<Shared>, arrival: Arrival, admitted: Admitted) -> Self {
-        let Admitted { request, class, rule, chat, weight, known, load } = admitted;
+        let Admitted { request, class, rule, agent, chat, weight, known, load } = admitted;
         let counter = Arc::clone(&shared.spec.counter);
-        let weighing = tokio::task::spawn_blocking(move || load.weigh(&counter));
-        Self { shared, arrival, request, class, rule, chat, weight, known, weighing }
+        let weighing = tokio::spawn(load.weighed(counter));
+        Self { shared, arrival, request, class, rule, agent, chat, weight, known, weighing }
     }
 
     async fn run(self, mut reply: oneshot::Sender<Response<ReplyBody>>) {
@@ -351,12 +355,13 @@ impl Forwarding {
     }
 
     async fn settle(self, mut outcome: Outcome) {
-        let weighed = self.weighing.await.expect("weighing a request ends, whatever the request holds");
+        let weighed = self.weighing.await.expect("a request is weighed to its end");
         outcome.unrendered.clone_from(&weighed.unrendered);
         let settled = Settled {
             request: self.request,
             class: self.class,
             rule: self.rule,
+            agent: self.agent,
             body_tokens: Some(weighed.weight.body_tokens),
             put_aside: self.weight.is_some(),
             api: Some(self.chat.api),

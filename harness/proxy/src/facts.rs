@@ -10,7 +10,6 @@ use bench_wire::{Exposure, ModelRequest, RequestTool};
 use crate::admission::Read;
 use crate::classify::{RequestClass, ToolsSeen};
 use crate::exchange::Arrival;
-use crate::headers;
 use crate::ledger::{
     ChatFacts, Offer, Sent, ToolResult, ToolSize, first_request, follows_a_resource, saturating_u32,
     tool_sizes,
@@ -57,13 +56,13 @@ impl State {
         shared: &Shared,
         arrival: &Arrival,
         (request, class, rule): (u32, &str, &str),
-        model: Option<&str>,
+        (agent, model): (Option<&str>, Option<&str>),
     ) {
         let event = TraceEvent::Request {
             request,
             class,
             rule,
-            agent: headers::agent(&arrival.headers),
+            agent,
             method: arrival.method.as_str(),
             path: &arrival.path,
             model,
@@ -78,7 +77,7 @@ impl State {
         shared: &Shared,
         arrival: &Arrival,
         read: &Read,
-        (request, class): (u32, RequestClass),
+        (request, class, agent): (u32, RequestClass, Option<&str>),
     ) -> (Known, Load) {
         let chat = &read.chat;
         let counter = &shared.spec.counter;
@@ -106,7 +105,7 @@ impl State {
             offer: self.offer_of(shared, request, chat),
             new_tools,
             first,
-            results: self.new_results(shared, request, (headers::agent(&arrival.headers), chat)),
+            results: self.new_results(shared, request, (agent, chat)),
         };
         let (content, body, weight) = (read.content.clone(), arrival.body.clone(), read.weight.clone());
         (known, Load { chat: Arc::clone(chat), content, body, weight, sent })

@@ -81,6 +81,16 @@ pub enum RecorderError {
     /// The requests.
     #[error(transparent)]
     Store(#[from] RequestStoreError),
+    /// What is kept of exchanges until they are added up.
+    #[error(
+        "facts of exchanges {path}: {source}; free the disk or mend the permissions, then run the same command again"
+    )]
+    Facts {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// The trace.
     #[error("trace {path}: {source}; free the disk or mend the permissions, then run the same command again")]
     Trace {
@@ -89,6 +99,13 @@ pub enum RecorderError {
         /// Why.
         source: std::io::Error,
     },
+}
+
+impl RecorderError {
+    /// What is kept of exchanges until they are added up.
+    pub(crate) fn facts((path, source): (PathBuf, std::io::Error)) -> Self {
+        Self::Facts { path, source }
+    }
 }
 
 impl From<(PathBuf, std::io::Error)> for RecorderError {

@@ -11,10 +11,10 @@ use memchr::memmem;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::classify::{Conversation, RequestClass, ToolsSeen};
+use crate::classify::{Conversation, RequestClass, ToolsSeen, Unnamed};
 use crate::exchange::{Arrival, Outcome, Settled};
 use crate::headers;
-use crate::ledger::{Answer, Exchange, Offer, Said, Sent, usage_of, wire_of};
+use crate::ledger::{Answer, Exchange, Offer, Said, Sent, Spool, usage_of, wire_of};
 use crate::marks::Mark;
 use crate::recorder::{RecorderError, RecorderSpec};
 use crate::spending::Bill;
@@ -37,7 +37,7 @@ pub(crate) struct Shared {
 pub(crate) struct State {
     store: Option<RequestStore>,
     trace: Trace,
-    exchanges: Vec<Exchange>,
+    exchanges: Spool,
     statuses: BTreeMap<String, u32>,
     fingerprint: Option<String>,
     fault: Option<String>,
@@ -63,6 +63,8 @@ pub(crate) struct State {
     pub(crate) offer: Option<(Arc<ModelRequest>, Arc<Offer>)>,
     /// Who began the attempt's main conversation: its instructions and its first message.
     pub(crate) conversation: Option<Conversation>,
+    /// Second agents that have asked and say no names.
+    pub(crate) unnamed: Unnamed,
     /// What the last agent turn sent, for the prefix that the next one shares with it.
     pub(crate) sent: Option<Arc<Sent>>,
     /// Calls whose results were seen.
@@ -89,7 +91,8 @@ pub(crate) struct Kept {
 
 impl Shared {
     pub(crate) fn new(spec: RecorderSpec) -> Result<Self, RecorderError> {
-        let state = State::new(RequestStore::create(&spec.dir)?, Trace::create(&spec.dir)?);
+        let files = (RequestStore::create(&spec.dir)?, Trace::create(&spec.dir)?);
+        let state = State::new(files, Spool::of(&spec.dir));
         let canaries = spec.canaries.iter().filter(|canary| !canary.is_empty());
         Ok(Self {
             stop: watch::Sender::new(None),
@@ -159,9 +162,8 @@ impl Shared {
     pub(crate) fn settle(&self, arrival: Arrival, settled: Settled, outcome: Outcome) {
         let record = self.record(&arrival, &settled, &outcome);
         let mut state = self.state();
-        let agent = headers::agent(&arrival.headers).map(str::to_owned);
         let retry_of = state.repeats(&settled, &record, &outcome);
-        let record = RequestRecord { retry_of, agent, ..record };
+        let record = RequestRecord { retry_of, ..record };
         self.bill(&mut state, &settled, &outcome, record.usage.as_ref());
         state.settle(self.now_ms(), &record, arrival.body, outcome, settled);
         if let Some(ending) = state.given_up() {
@@ -226,7 +228,7 @@ impl Shared {
             usage: usage.as_ref().map(usage_of),
             response_tokens: outcome.output_tokens,
             retry_of: None,
-            agent: None,
+            agent: settled.agent.clone(),
         }
     }
 
@@ -236,9 +238,10 @@ impl Shared {
         if let Some(failure) = state.failure.take() {
             return Err(failure);
         }
+        let exchanges = std::mem::replace(&mut state.exchanges, Spool::of(&self.spec.dir));
         Ok(Kept {
             store: state.store.take().expect("the state is handed out once"),
-            exchanges: std::mem::take(&mut state.exchanges),
+            exchanges: exchanges.into_all().map_err(RecorderError::facts)?,
             marks: std::mem::take(&mut state.marks),
             statuses: std::mem::take(&mut state.statuses),
             fingerprint: state.fingerprint.take(),
@@ -250,11 +253,11 @@ impl Shared {
 }
 
 impl State {
-    fn new(store: RequestStore, trace: Trace) -> Self {
+    fn new((store, trace): (RequestStore, Trace), exchanges: Spool) -> Self {
         Self {
             store: Some(store),
             trace,
-            exchanges: Vec::new(),
+            exchanges,
             statuses: BTreeMap::new(),
             fingerprint: None,
             fault: None,
@@ -270,6 +273,7 @@ impl State {
             first_turn_seen: false,
             offer: None,
             conversation: None,
+            unnamed: Unnamed::default(),
             sent: None,
             results: BTreeSet::new(),
             marks: Vec::new(),
@@ -346,16 +350,19 @@ impl State {
             whole: outcome.whole,
             output_tokens: outcome.output_tokens.unwrap_or(0),
         });
-        self.exchanges.push(Exchange {
+        let settled = Exchange {
             request: settled.request,
             class: settled.class,
-            agent: record.agent.clone(),
+            agent: settled.agent,
             abandoned: from_upstream && answer.is_none() && outcome.abandoned,
             chat: settled.chat,
             answer,
             retries: u32::try_from(outcome.retries.len()).unwrap_or(u32::MAX),
             waited: outcome.waited,
-        });
+        };
+        if let Err(error) = self.exchanges.push(settled) {
+            self.failure.get_or_insert(RecorderError::facts(error));
+        }
     }
 
     fn trace_outcome(&mut self, ms: f64, record: &RequestRecord, outcome: &Outcome) {

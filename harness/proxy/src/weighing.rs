@@ -7,11 +7,17 @@ use bench_core::Sha256Hex;
 use bench_tokens::Counter;
 use bench_wire::ModelRequest;
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 
 use crate::ledger::{Prefix, Sent, semantic_sha256};
 
+/// Requests that are weighed at once, over all recorders of the process: the tokenizer keeps a cache of more than a megabyte
+/// for every thread that counts, and nobody waits for a weight while the model answers.
+static WEIGHERS: Semaphore = Semaphore::const_new(2);
+
 /// Tokens of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Weight {
     /// Of its body's JSON.
     pub(crate) body_tokens: u64,
@@ -61,8 +67,15 @@ pub(crate) fn weight(counter: &Counter, chat: &ModelRequest, content: &[u8]) -> 
 }
 
 impl Load {
-    /// Weighs it.
-    pub(crate) fn weigh(self, counter: &Counter) -> Weighed {
+    /// Weighs it on a thread of its own, as soon as one is free.
+    pub(crate) async fn weighed(self, counter: Arc<Counter>) -> Weighed {
+        let turn = WEIGHERS.acquire().await.expect("nobody closes it");
+        let weighed = tokio::task::spawn_blocking(move || self.weigh(&counter)).await;
+        drop(turn);
+        weighed.expect("weighing a request ends, whatever the request holds")
+    }
+
+    fn weigh(self, counter: &Counter) -> Weighed {
         let known = self.weight;
         let (weight, unrendered) = known.unwrap_or_else(|| weight(counter, &self.chat, &self.content));
         let prefix = self.sent.map(|(sent, before)| sent.after(before.as_deref())).unwrap_or_default();

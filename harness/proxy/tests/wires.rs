@@ -292,9 +292,18 @@ async fn a_subagents_turns_are_not_the_agents() {
     sub["system"] = json!("You are a helper.");
     sub["messages"] = json!([{"role": "user", "content": "Look around."}]);
     ask(&stage, api, &sub).await;
+    let mut other = sub.clone();
+    other["messages"] = json!([{"role": "user", "content": "Look elsewhere."}]);
+    ask(&stage, api, &other).await;
+    let said = json!({"role": "assistant", "content": "Looked."});
+    sub["messages"].as_array_mut().unwrap().extend([said, json!({"role": "user", "content": "And now?"})]);
+    ask(&stage, api, &sub).await;
     let (recording, index, _dir) = stage.finish().await;
     let classes: Vec<_> = index.records().iter().map(|record| record.class.as_str()).collect();
-    assert_eq!(classes, ["agent_turn", "subagent"]);
+    assert_eq!(classes, ["agent_turn", "subagent", "subagent", "subagent"]);
     assert!(index.records()[1].rule.contains("main conversation"));
     assert_eq!(recording.totals.turns, 1);
+    // Agents that say no names are told apart by how their conversations began.
+    let agents: Vec<_> = recording.agents.iter().map(|agent| (agent.name.as_str(), agent.requests)).collect();
+    assert_eq!(agents, [("subagent-1", 2), ("subagent-2", 1)]);
 }

@@ -59,7 +59,7 @@ pub struct RequestRecord {
     pub response_tokens: Option<u64>,
     /// The request that this one repeats.
     pub retry_of: Option<u32>,
-    /// The second agent that asked; null = the main one.
+    /// The second agent that asked, `subagent-N` where it says no name; null = the main one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
 }

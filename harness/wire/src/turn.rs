@@ -1,5 +1,7 @@
 //! What a model says in one turn, whatever the API: text, reasoning, calls, why it stopped, what it cost.
 
+use serde::{Deserialize, Serialize};
+
 /// One model response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Turn {
@@ -47,7 +49,7 @@ pub enum CallForm {
 }
 
 /// Usage in one normal form: input includes cached, output includes reasoning. Null = not said.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireUsage {
     /// Input tokens.
     pub input_tokens: Option<u64>,

@@ -4,9 +4,9 @@
 
 use std::ffi::OsStr;
 use std::io::{Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Access, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::Pid;
@@ -138,24 +138,44 @@ fn other_port(allowed: Option<u16>, held: &mut Vec<String>) -> Result<(), Refusa
     }
 }
 
-/// The workspace must work, or every attempt would fail for the harness's fault and count as the arm's.
+/// The workspace must work, or every attempt would fail for the harness's fault and count as the arm's. A file that
+/// stands there is opened for writing, and left as it is; where there is none, one is written, read and removed.
 fn workspace_works(workspace: &Path, held: &mut Vec<String>) -> Result<(), Refusal> {
-    let path = workspace.join(OsStr::new(".probe"));
-    let attempt = || -> std::io::Result<bool> {
-        let mut file = std::fs::File::options().read(true).write(true).create_new(true).open(&path)?;
-        file.write_all(b"probe")?;
-        file.rewind()?;
-        let mut back = Vec::new();
-        file.read_to_end(&mut back)?;
-        std::fs::remove_file(&path)?;
-        Ok(back == b"probe")
-    };
-    match attempt() {
-        Ok(true) => {
-            held.push("the workspace can be written and read".to_owned());
-            Ok(())
+    let attempt = || match file_in(workspace)? {
+        Some(file) => {
+            let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            rustix::fs::open(&file, flags, Mode::empty())?;
+            Ok(rustix::fs::access(workspace, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK)?)
         }
-        Ok(false) => Err(Refusal::setup("use the workspace", "what was read is not what was written")),
-        Err(error) => Err(Refusal::setup(format!("use the workspace at {}", path.display()), error)),
+        None => write_and_read(&workspace.join(OsStr::new(".probe"))),
+    };
+    attempt().map_err(|error: std::io::Error| {
+        Refusal::setup(format!("use the workspace at {}", workspace.display()), error)
+    })?;
+    held.push("the workspace can be written and read".to_owned());
+    Ok(())
+}
+
+/// A regular file at the top of it that its owner may write to.
+fn file_in(dir: &Path) -> std::io::Result<Option<PathBuf>> {
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            return Ok(Some(entry.path()));
+        }
     }
+    Ok(None)
+}
+
+fn write_and_read(path: &Path) -> std::io::Result<()> {
+    let mut file = std::fs::File::options().read(true).write(true).create_new(true).open(path)?;
+    file.write_all(b"probe")?;
+    file.rewind()?;
+    let mut back = Vec::new();
+    file.read_to_end(&mut back)?;
+    std::fs::remove_file(path)?;
+    if back == b"probe" {
+        return Ok(());
+    }
+    Err(std::io::Error::other("what was read is not what was written"))
 }

@@ -98,14 +98,22 @@ impl Realm {
 
     /// Is there too little memory left for another script?
     fn full(&self) -> Option<String> {
-        let used = || usize::try_from(self.runtime.memory_usage().malloc_size).unwrap_or(usize::MAX);
-        let most = self.memory_bytes / 100 * FULL_PERCENT;
-        if used() <= most {
+        if !self.is_full() {
             return None;
         }
         self.runtime.run_gc();
-        let used = used();
-        (used > most).then(|| format!("the script's values take {used} of {} bytes", self.memory_bytes))
+        let used = self.used();
+        let told = || format!("the script's values take {used} of {} bytes", self.memory_bytes);
+        self.is_full().then(told)
+    }
+
+    /// Is most of the memory taken now?
+    pub(super) fn is_full(&self) -> bool {
+        self.used() > self.memory_bytes / 100 * FULL_PERCENT
+    }
+
+    fn used(&self) -> usize {
+        usize::try_from(self.runtime.memory_usage().malloc_size).unwrap_or(usize::MAX)
     }
 
     /// Puts everything in its place that a script may use.

@@ -38,7 +38,7 @@ fn begin<'js>(
     order: &Order,
     stripped: &Stripped,
 ) -> Result<Promise<'js>, String> {
-    let failed = |error: Error| caught(ctx, &error, Some(stripped));
+    let failed = |error: Error| caught(realm, ctx, &error, Some(stripped));
     realm.furnish(ctx, order).map_err(failed)?;
     let globals = ctx.globals();
     for name in &stripped.names {
@@ -114,7 +114,7 @@ fn call_due(realm: &Realm, ctx: &Ctx<'_>) {
     }
     drop(timers);
     if let Err(error) = call.restore(ctx).and_then(|call: Function<'_>| call.call::<_, ()>(())) {
-        realm.shared.out.print(&format!("error in a timer: {}\n", caught(ctx, &error, None)));
+        realm.shared.out.print(&format!("error in a timer: {}\n", caught(realm, ctx, &error, None)));
     }
 }
 
@@ -136,16 +136,20 @@ fn outcome<'js>(
             Err("the script waits for something that can never come: no call, no timer is left".to_owned())
         }
         Some(Ok(value)) => returned(ctx, &value),
-        Some(Err(error)) => Err(caught(ctx, &error, Some(stripped))),
+        Some(Err(error)) => Err(caught(realm, ctx, &error, Some(stripped))),
     }
 }
 
 /// What went wrong, with the line of the script where it is known.
-fn caught(ctx: &Ctx<'_>, error: &Error, stripped: Option<&Stripped>) -> String {
+fn caught(realm: &Realm, ctx: &Ctx<'_>, error: &Error, stripped: Option<&Stripped>) -> String {
     if !error.is_exception() {
         return error.to_string();
     }
     let value = ctx.catch();
+    // Where no memory is left for an error that says so, the engine throws nothing.
+    if value.is_null() && realm.is_full() {
+        return "InternalError: out of memory".to_owned();
+    }
     let text = thrown(ctx, &value);
     match (place(&value, FILE), stripped) {
         (Some((line, _)), Some(stripped)) => format!("{text} (line {})", stripped.line(line)),

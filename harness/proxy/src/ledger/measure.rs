@@ -4,6 +4,7 @@ use bench_core::Sha256Hex;
 use bench_core::ledger::{FirstRequest, Size, ToolsSize};
 use bench_tokens::Counter;
 use bench_wire::{Api, ModelRequest, Place, RequestTool};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Fields that differ between equal requests: who asks, and what the provider's cache is told.
@@ -17,7 +18,7 @@ fn volatile(api: Api) -> &'static [&'static str] {
 }
 
 /// A tool's definition, measured.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ToolSize {
     pub(crate) name: String,
     pub(crate) namespace: Option<String>,

@@ -4,6 +4,7 @@ mod catalogue;
 mod compile;
 mod measure;
 mod prefix;
+mod spool;
 mod walk;
 
 use std::sync::Arc;
@@ -12,18 +13,20 @@ use bench_core::ledger::{FirstRequest, Usage};
 use bench_core::{Sha256Hex, WireKind};
 use bench_tokens::Counter;
 use bench_wire::{Api, Call, Turn, WireUsage};
+use serde::{Deserialize, Serialize};
 
 pub(crate) use catalogue::tool_sizes;
 pub(crate) use compile::{LedgerContext, compile, late_classes, models, shown};
 pub(crate) use measure::{ToolSize, first_request, saturating_u32, semantic_sha256};
 pub(crate) use prefix::{Prefix, Sent};
+pub(crate) use spool::Spool;
 pub(crate) use walk::follows_a_resource;
 
 use crate::classify::RequestClass;
 use crate::weighing::Weight;
 
 /// One request and what came back, as facts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Exchange {
     pub(crate) request: u32,
     pub(crate) class: RequestClass,
@@ -42,10 +45,12 @@ pub(crate) struct Exchange {
 }
 
 /// What a chat request says.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ChatFacts {
     pub(crate) model: String,
     pub(crate) weight: Weight,
+    /// Shared by all requests that show the same; written out once.
+    #[serde(skip, default = "Offer::none")]
     pub(crate) offer: Arc<Offer>,
     /// Sizes of tools that no earlier request offered.
     pub(crate) new_tools: Vec<ToolSize>,
@@ -68,15 +73,22 @@ pub(crate) struct Offer {
     pub(crate) sha256: Sha256Hex,
 }
 
+impl Offer {
+    /// Of nothing.
+    fn none() -> Arc<Self> {
+        Arc::new(Self { names: Vec::new(), direct: Vec::new(), callable: 0, sha256: Sha256Hex::of("") })
+    }
+}
+
 /// A tool result.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ToolResult {
     pub(crate) tool: Option<String>,
     pub(crate) refused: bool,
 }
 
 /// What an upstream answered.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     /// What the turn said, or what arrived of it; none when the response holds none.
@@ -94,7 +106,7 @@ impl Answer {
 }
 
 /// What is kept of a turn for the sums at the end: not its texts, which lie on disk and would make a long attempt grow.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Said {
     pub(crate) model: String,
     /// Names of the tools called, with their namespaces.

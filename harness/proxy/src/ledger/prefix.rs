@@ -4,17 +4,40 @@
 use std::sync::{Arc, OnceLock};
 
 use bench_wire::ModelRequest;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What a turn shares with the turn before it, in bytes of that order.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Prefix {
     /// Bytes of tools, instructions and conversation.
     pub(crate) parts: [u64; 3],
     /// Bytes up to the first difference; null for the first turn.
     pub(crate) shared: Option<u64>,
     /// Part in which something that the turn before had sent was changed or taken away; null = nothing was.
-    pub(crate) broken: Option<&'static str>,
+    pub(crate) broken: Option<Part>,
+}
+
+/// A part of what a turn sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Part {
+    Tools,
+    System,
+    Messages,
+}
+
+impl Part {
+    /// All of them, in the order of the provider's cache.
+    const ALL: [Self; 3] = [Self::Tools, Self::System, Self::Messages];
+
+    /// The word used in files and output.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::System => "system",
+            Self::Messages => "messages",
+        }
+    }
 }
 
 /// What a turn sends, in the order of the provider's cache. Its pieces are written out when they are first asked for: two
@@ -24,9 +47,6 @@ pub(crate) struct Sent {
     chat: Arc<ModelRequest>,
     pieces: OnceLock<Vec<(usize, String)>>,
 }
-
-/// Names of the parts.
-const PARTS: [&str; 3] = ["tools", "system", "messages"];
 
 impl Sent {
     pub(crate) fn of(chat: Arc<ModelRequest>) -> Self {
@@ -62,7 +82,7 @@ impl Sent {
         prefix.broken = then.get(equal).map(|(then, _)| {
             // A tool that was added breaks the cache where the tools end, although nothing was taken away.
             let now = pieces.get(equal).map_or(*then, |(now, _)| *now);
-            PARTS[now.min(*then)]
+            Part::ALL[now.min(*then)]
         });
         prefix
     }
@@ -133,10 +153,10 @@ mod tests {
     fn the_part_that_breaks_is_named() {
         let one = sent(&body(&["a"], "S", &["1", "2"]));
         let broken = |other: Value| sent(&other).after(Some(&one)).broken;
-        assert_eq!(broken(body(&["a", "b"], "S", &["1", "2"])), Some("tools"));
-        assert_eq!(broken(body(&["a"], "T", &["1", "2"])), Some("system"));
-        assert_eq!(broken(body(&["a"], "S", &["1", "x"])), Some("messages"));
-        assert_eq!(broken(body(&["a"], "S", &["1"])), Some("messages"));
+        assert_eq!(broken(body(&["a", "b"], "S", &["1", "2"])), Some(Part::Tools));
+        assert_eq!(broken(body(&["a"], "T", &["1", "2"])), Some(Part::System));
+        assert_eq!(broken(body(&["a"], "S", &["1", "x"])), Some(Part::Messages));
+        assert_eq!(broken(body(&["a"], "S", &["1"])), Some(Part::Messages));
     }
 
     #[test]

@@ -171,7 +171,7 @@ fn context_of(prefix: &Prefix) -> ContextShare {
         system_bytes,
         messages_bytes,
         shared_prefix_bytes: prefix.shared,
-        prefix_broken_in: prefix.broken.map(str::to_owned),
+        prefix_broken_in: prefix.broken.map(|part| part.word().to_owned()),
     }
 }
 

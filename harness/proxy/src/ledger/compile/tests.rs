@@ -27,7 +27,7 @@ fn size(name: &str) -> ToolSize {
 }
 
 /// An agent turn that offers `tools`, of which `new` for the first time, and is answered by calls of `calls`.
-fn turn(request: u32, tools: &[&str], new: &[&str], calls: &[&str]) -> Exchange {
+pub(in crate::ledger) fn turn(request: u32, tools: &[&str], new: &[&str], calls: &[&str]) -> Exchange {
     let names: Vec<String> = tools.iter().map(|&name| name.to_owned()).collect();
     let offer = Offer {
         callable: saturate(tools.len()),
