@@ -73,13 +73,16 @@ fn the_table_for_data_frames_says_what_the_table_for_spreadsheets_says() {
         assert_eq!(columns.len(), heads.len());
         for ((head, written), (name, field)) in heads.iter().zip(line.iter()).zip(columns) {
             assert_eq!(head, name);
-            let same = match field {
-                Field::Null => written.is_empty(),
-                Field::Str(words) => words == written.trim_start_matches('\''),
-                Field::Long(count) => written.parse() == Ok(*count),
-                Field::Bool(whether) => written.parse() == Ok(*whether),
-                Field::Double(number) => written.parse() == Ok(*number),
-                other => panic!("{name}: a type that no column has: {other}"),
+            let same = if let Field::Str(words) = field {
+                words == written.trim_start_matches('\'')
+            } else if let Field::Long(count) = field {
+                written.parse() == Ok(*count)
+            } else if let Field::Bool(whether) = field {
+                written.parse() == Ok(*whether)
+            } else if let Field::Double(number) = field {
+                written.parse() == Ok(*number)
+            } else {
+                *field == Field::Null && written.is_empty()
             };
             assert!(same, "{name}: {field} is not {written}");
         }

@@ -206,8 +206,8 @@ fn agent(agent: &bench_core::ledger::AgentTotals) -> Agent {
 /// Did every request show the tools that surface, loads and the lifecycle table ask for?
 fn lifecycle(record: &CellRecord) -> String {
     match record.lifecycle.as_deref() {
-        None => "unknown: nothing says what requests should have shown".to_owned(),
-        Some([]) => "every request showed the tools that it should".to_owned(),
+        None => "unknown".to_owned(),
+        Some([]) => "holds in every request".to_owned(),
         Some([_]) => "1 violation, told at its request".to_owned(),
         Some(found) => format!("{} violations, each told at its request", found.len()),
     }
