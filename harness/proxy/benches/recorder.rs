@@ -149,6 +149,25 @@ async fn latency(direct: &str, recorded: &str) {
     let last = |times: &[(f64, f64)]| quantiles(times.iter().map(|(_, last)| *last).collect());
     compared("first frame", first(&plain), first(&through));
     compared("whole answer", last(&plain), last(&through));
+    let (plain, through) = (cpu(&client, direct, &body).await, cpu(&client, recorded, &body).await);
+    println!("CPU of agent and recorder, ms a request: {plain:.3} direct, {through:.3} recorded");
+}
+
+/// What a request takes of this process's CPU, in milliseconds: the same on a machine that does other work as well.
+async fn cpu(client: &HttpClient, base: &str, body: &Bytes) -> f64 {
+    let before = cpu_ticks();
+    for _ in 0..PAIRS {
+        timed(client, base, body).await;
+    }
+    // A hundredth of a second each, whatever the machine.
+    (cpu_ticks() - before) as f64 * 10.0 / PAIRS as f64
+}
+
+/// User and system time of this process so far.
+fn cpu_ticks() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let after_name = stat.rsplit_once(") ").unwrap().1;
+    after_name.split(' ').skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
 }
 
 fn compared(what: &str, plain: (f64, f64), through: (f64, f64)) {

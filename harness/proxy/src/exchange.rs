@@ -10,7 +10,6 @@ use hyper::body::{Body as _, Frame, Incoming};
 use hyper::header::CONTENT_ENCODING;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 
 use crate::admission::{Admission, Admitted, OwnAnswer, admit};
 use crate::classify::RequestClass;
@@ -24,7 +23,7 @@ use crate::shared::Shared;
 use crate::tape::Tape;
 use crate::trace::rounded;
 use crate::upstream::{OracleStep, Retry, UpstreamFault, UpstreamRequest, UpstreamResponse};
-use crate::weighing::{Weighed, Weight};
+use crate::weighing::{Weighing, Weight};
 
 /// The largest body kept in either direction, in bytes.
 pub(crate) const BODY_CAP: usize = 64 << 20;
@@ -227,14 +226,14 @@ struct Forwarding {
     chat: Arc<ModelRequest>,
     weight: Option<Weight>,
     known: Known,
-    weighing: JoinHandle<Weighed>,
+    weighing: Weighing,
 }
 
 impl Forwarding {
     fn new(shared: Arc<Shared>, arrival: Arrival, admitted: Admitted) -> Self {
         let Admitted { request, class, rule, agent, chat, weight, known, load } = admitted;
         let counter = Arc::clone(&shared.spec.counter);
-        let weighing = tokio::spawn(load.weighed(counter));
+        let weighing = load.weighed_later(counter);
         Self { shared, arrival, request, class, rule, agent, chat, weight, known, weighing }
     }
 
@@ -294,7 +293,7 @@ impl Forwarding {
     }
 
     async fn stream(
-        self,
+        mut self,
         response: UpstreamResponse,
         reply: oneshot::Sender<Response<ReplyBody>>,
         sent_ms: f64,
@@ -330,6 +329,8 @@ impl Forwarding {
                         last = Some(frame);
                     } else if pieces.send(Ok(frame)).await.is_err() {
                         break;
+                    } else {
+                        self.weighing.may_begin();
                     }
                 }
             }
@@ -355,7 +356,7 @@ impl Forwarding {
     }
 
     async fn settle(self, mut outcome: Outcome) {
-        let weighed = self.weighing.await.expect("a request is weighed to its end");
+        let weighed = self.weighing.found().await;
         outcome.unrendered.clone_from(&weighed.unrendered);
         let settled = Settled {
             request: self.request,

@@ -2,19 +2,24 @@
 //! so the agent does not wait for it. Only caps in tokens or dollars do, and an upstream that states local counts.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bench_core::Sha256Hex;
 use bench_tokens::Counter;
 use bench_wire::ModelRequest;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 use crate::ledger::{Prefix, Sent, semantic_sha256};
 
 /// Requests that are weighed at once, over all recorders of the process: the tokenizer keeps a cache of more than a megabyte
 /// for every thread that counts, and nobody waits for a weight while the model answers.
 static WEIGHERS: Semaphore = Semaphore::const_new(2);
+
+/// How long weighing waits for the first word of the model, which it would otherwise delay: on a small machine there is one
+/// processor for the agent, the recorder and what lies between.
+const HEAD_START: Duration = Duration::from_millis(2);
 
 /// Tokens of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,19 +71,52 @@ pub(crate) fn weight(counter: &Counter, chat: &ModelRequest, content: &[u8]) -> 
     }
 }
 
-impl Load {
-    /// Weighs it on a thread of its own, as soon as one is free.
-    pub(crate) async fn weighed(self, counter: Arc<Counter>) -> Weighed {
-        let turn = WEIGHERS.acquire().await.expect("nobody closes it");
-        let weighed = tokio::task::spawn_blocking(move || self.weigh(&counter)).await;
-        drop(turn);
-        weighed.expect("weighing a request ends, whatever the request holds")
+/// A request that is being weighed, or will be.
+pub(crate) struct Weighing {
+    sent: Option<oneshot::Sender<()>>,
+    told: oneshot::Receiver<Weighed>,
+}
+
+impl Weighing {
+    /// The request has been answered: nothing is held up any more.
+    pub(crate) fn may_begin(&mut self) {
+        if let Some(sent) = self.sent.take() {
+            // It began already.
+            let _ = sent.send(());
+        }
     }
 
-    fn weigh(self, counter: &Counter) -> Weighed {
-        let known = self.weight;
+    /// What was found.
+    pub(crate) async fn found(mut self) -> Weighed {
+        self.may_begin();
+        self.told.await.expect("weighing a request ends, whatever the request holds")
+    }
+}
+
+impl Load {
+    /// Weighs it on a thread of its own, once it is on its way and a thread is free.
+    pub(crate) fn weighed_later(self, counter: Arc<Counter>) -> Weighing {
+        let (sent, is_sent) = oneshot::channel::<()>();
+        let (tell, told) = oneshot::channel();
+        tokio::spawn(async move {
+            // Until then it would take the processor from the request itself; nobody sending it any more is as good.
+            let _ = tokio::time::timeout(HEAD_START, is_sent).await;
+            let turn = WEIGHERS.acquire().await.expect("nobody closes it");
+            tokio::task::spawn_blocking(move || {
+                // Whoever gave it up does not want to know.
+                let _ = tell.send(self.weigh(&counter));
+                // Taking a large request apart again takes as long as reading it; nobody waits for that.
+                drop((self, turn));
+            });
+        });
+        Weighing { sent: Some(sent), told }
+    }
+
+    fn weigh(&self, counter: &Counter) -> Weighed {
+        let known = self.weight.clone();
         let (weight, unrendered) = known.unwrap_or_else(|| weight(counter, &self.chat, &self.content));
-        let prefix = self.sent.map(|(sent, before)| sent.after(before.as_deref())).unwrap_or_default();
+        let prefix =
+            self.sent.as_ref().map(|(sent, before)| sent.after(before.as_deref())).unwrap_or_default();
         Weighed {
             weight,
             unrendered,
