@@ -15,7 +15,7 @@ macro_rules! files {
     ($($path:literal),* $(,)?) => { [$(($path, include_str!(concat!("../", $path)))),*] };
 }
 
-const SURFACES: [(&str, &str); 20] = files![
+const SURFACES: [(&str, &str); 23] = files![
     "catalog/surfaces/bare.toml",
     "catalog/surfaces/loaded.toml",
     "catalog/surfaces/gateway.toml",
@@ -36,6 +36,9 @@ const SURFACES: [(&str, &str); 20] = files![
     "catalog/surfaces/code-mixed.toml",
     "catalog/surfaces/code-servers.toml",
     "catalog/surfaces/bare-servers.toml",
+    "catalog/surfaces/code-capabilities.toml",
+    "catalog/surfaces/lsp.toml",
+    "catalog/surfaces/hashline.toml",
 ];
 const ADAPTERS: [(&str, &str); 7] = files![
     "catalog/agents/reference.toml",

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::error::CatalogError;
 
 /// Placeholders that an action can fill.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 16] = [
     "command",
     "path",
     "offset",
@@ -21,6 +21,10 @@ const NAMES: [&str; 12] = [
     "workspace",
     "hunk",
     "added",
+    "first",
+    "last",
+    "lines",
+    "tag",
 ];
 
 #[derive(Debug, Deserialize)]
@@ -56,6 +60,7 @@ struct RuleFile {
     group: Option<String>,
     #[serde(default)]
     reads_first: bool,
+    tag_after: Option<String>,
 }
 
 /// Reads a lexicon. Fails on what is not a lexicon and on a placeholder that no action fills.
@@ -124,6 +129,7 @@ fn rule(file: RuleFile) -> LexiconRule {
         substitution: file.substitution,
         group: file.group,
         reads_first: file.reads_first,
+        tag_after: file.tag_after,
     }
 }
 

@@ -78,9 +78,9 @@ fn every_agent_and_surface_is_listed() {
             "command: as-is",
             "pi: four-tools seven-builtins codemode codemode-only four-tools-responses four-tools-messages \
              four-tools-gemini",
-            "reference: all bare bare-servers code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway headless loaded native search-result search-tail",
-            "reference-messages: all bare bare-servers code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway headless loaded native search-result search-tail",
-            "reference-responses: all bare bare-servers code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway headless loaded native search-result search-tail"
+            "reference: all bare bare-servers code-capabilities code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway hashline headless loaded lsp native search-result search-tail",
+            "reference-messages: all bare bare-servers code-capabilities code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway hashline headless loaded lsp native search-result search-tail",
+            "reference-responses: all bare bare-servers code-capabilities code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway hashline headless loaded lsp native search-result search-tail"
         ]
     );
 }
@@ -115,6 +115,7 @@ fn what_each_version_of_a_surface_says_is_pinned() {
             "all 2 b2a564539b68e603 54918deb",
             "bare 1 588d936b6e909659 52289470",
             "bare-servers 2 588d936b6e909659 52289470 2ba7b861",
+            "code-capabilities 1 ac8ce4cb09caced7 5041dc02 a929cd88",
             "code-catalog 1 38394eb84dc41179 52289470 568801cd",
             "code-eval 2 fd885ddaa7e95626 52289470 a929cd88",
             "code-exec 2 38394eb84dc41179 52289470 11ab06f9",
@@ -127,8 +128,10 @@ fn what_each_version_of_a_surface_says_is_pinned() {
             "entries 2 2af1281ba1a6ca77 5041dc02",
             "explicit 2 682a22c3aae07075 85565004",
             "gateway 2 ee30c5713baa6e87 5041dc02",
+            "hashline 1 4d70e635c716a20d 52289470",
             "headless 1 438c973656b1d7fb 7b92e61c",
             "loaded 1 ebf18c1a3f3af361 52289470",
+            "lsp 1 34e2185b21c3ba5e 52289470",
             "native 2 c7d811cd5bcd0203 52289470",
             "search-result 2 e77eb17b28a9a813 e682bc1c",
             "search-tail 2 da0193d25f78566f 24e64c7b",
@@ -284,7 +287,7 @@ fn what_cannot_be_started_is_named_with_its_remedy() {
     ));
     assert!(
         refused(&arm("reference", "bear"))
-            .contains("its surfaces are all, bare, bare-servers, code-catalog,")
+            .contains("its surfaces are all, bare, bare-servers, code-capabilities,")
     );
     assert!(refused(&arm("pi", "bare")).contains("its surfaces are four-tools, seven-builtins, codemode, codemode-only, four-tools-responses, four-tools-messages, \
          four-tools-gemini"));

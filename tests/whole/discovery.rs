@@ -58,8 +58,10 @@ fn every_way_of_discovery_finds_the_tools_that_a_plan_needs() {
             "entries: fd rg; 0 missed",
             "explicit: bash bash; 2 missed",
             "gateway: capabilities fd rg; 0 missed",
+            "hashline: bash bash; 0 missed",
             "headless: glob grep; 0 missed",
             "loaded: bash bash; 0 missed",
+            "lsp: bash bash; 0 missed",
             "native-messages: tool_search fd tool_search rg; 0 missed",
             "native-responses: tool_search fd tool_search rg; 0 missed",
             "native: capabilities fd rg; 0 missed",
@@ -119,7 +121,7 @@ fn every_surface_stands_every_imperfect_profile() {
     place.file("imperfect.toml", &text);
     place.bench(&["run", "imperfect.toml", "-q", "-o", "run", "--suites", "suites"]).exits(0);
     let records = place.records("run");
-    assert_eq!(records.len(), 13 * 5);
+    assert_eq!(records.len(), 15 * 5);
     for record in records {
         let arm = record["arm"].as_str().unwrap();
         assert_eq!(record["ending"]["kind"], "completed", "{arm}: {record}");

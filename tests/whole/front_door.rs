@@ -90,6 +90,35 @@ fn surface_shows_every_arm_with_its_ratio() {
     place.bench(&["surface", "--arm", "bar"]).exits(2).complains(&["bar", "bare"]);
 }
 
+/// What a page of instructions around every list of tools makes of the ratios: by the prompt as DeepSeek renders it.
+#[test]
+fn rendered_prompts_keep_discovery_lean_too() {
+    if !walls("rendered_prompts_keep_discovery_lean_too") {
+        return;
+    }
+    let place = Workplace::new();
+    let surfaces = ["bare", "gateway", "search-tail", "native", "entries", "all"];
+    let arms: String =
+        surfaces.iter().map(|name| format!("[[arm]]\nname = \"{name}\"\nsurface = \"{name}\"\n")).collect();
+    let head =
+        "name = \"rendered\"\nsuite = \"smoke\"\nmodel = \"deepseek-v4\"\n[upstream]\nkind = \"oracle\"\n";
+    place.file("rendered.toml", &format!("{head}{arms}"));
+    let shown = place.bench(&["surface", "rendered.toml", "--json"]).exits(0).stdout;
+    let json: Value = serde_json::from_str(&shown).unwrap();
+    let prompt = |name: &str| {
+        let arm = json["arms"].as_array().unwrap().iter().find(|a| a["arm"] == name).unwrap();
+        assert_eq!(arm["prompt"]["basis"], "rendered", "{name}");
+        arm["prompt"]["tokens"].as_f64().unwrap()
+    };
+    let ratio = |name: &str| prompt(name) / prompt("bare");
+    for lean in ["gateway", "search-tail", "native"] {
+        assert!((1.0..=1.25).contains(&ratio(lean)), "{lean}: {}", ratio(lean));
+    }
+    for heavy in ["entries", "all"] {
+        assert!(ratio(heavy) > 2.0, "{heavy}: {}", ratio(heavy));
+    }
+}
+
 #[test]
 fn show_prints_a_run_a_cell_and_a_request_byte_for_byte() {
     if !walls("show_prints_a_run_a_cell_and_a_request_byte_for_byte") {

@@ -7,6 +7,7 @@
 mod adversarial;
 mod bad_input;
 mod browser;
+mod capabilities;
 mod code_mode;
 mod command_line;
 mod complaints;
@@ -17,6 +18,7 @@ mod front_door;
 mod hidden;
 mod hostile_scripts;
 mod imports;
+mod language_server;
 mod order;
 mod provider;
 mod real_agents;

@@ -115,6 +115,9 @@ const TOOLS: &[Row] = rows! {
     "get_goal", Home::Group("session"), Shared;
     "update_goal", Home::Group("session"), Exclusive;
     "debug", Home::Group("debug"), Exclusive;
+    "lsp", Home::Group("language"), Exclusive;
+    "hashline_read", Home::Agent, Shared;
+    "hashline_edit", Home::Agent, Exclusive;
     "capabilities", Home::Discovery, Exclusive;
     "tool_search", Home::Discovery, Exclusive;
     "tool_call", Home::Discovery, Exclusive;

@@ -105,7 +105,10 @@ fn tools_for_steps(surface: &Surface, folder: &Path) -> Tools {
         None => catalogue::owner(name) == Owner::Agent,
         Some(group) => FOR_STEPS.contains(&group),
     };
-    let listed = surface.tools.iter().filter(|tool| tool.model != ModelExposure::Hidden);
+    // What only code can call is there all the same.
+    let reached =
+        |tool: &&SurfaceTool| tool.model != ModelExposure::Hidden || tool.code == CodeExposure::Bridged;
+    let listed = surface.tools.iter().filter(reached);
     let names: Vec<String> = listed.map(|tool| tool.name.clone()).filter(|name| serves(name)).collect();
     let folder = folder.to_owned();
     Arc::new(move |name: &str, given: Value, cancel: &Cancel| {
@@ -150,7 +153,8 @@ mod tests {
     #[test]
     fn steps_call_what_reads_and_writes_and_nothing_that_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let of = surface(vec![direct("read"), direct("bash"), direct("bg_start"), direct("tasks_add")]);
+        let mut of = surface(vec![direct("read"), direct("bash"), direct("bg_start"), direct("tasks_add")]);
+        (of.tools[1].model, of.tools[1].code) = (ModelExposure::Hidden, CodeExposure::Bridged);
         let tools = tools_for_steps(&of, folder.path());
         let cancel = Cancel::default();
         assert_eq!(tools("bash", json!({"command": "echo x"}), &cancel).unwrap(), "x\n");

@@ -9,7 +9,7 @@ use bench_core::experiment::ModelSettings;
 use bench_core::{ModelExposure, Sha256Hex, Surface};
 use serde_json::Value;
 
-const SURFACES: [&str; 20] = [
+const SURFACES: [&str; 23] = [
     "bare",
     "loaded",
     "gateway",
@@ -30,6 +30,9 @@ const SURFACES: [&str; 20] = [
     "code-mixed",
     "code-servers",
     "bare-servers",
+    "lsp",
+    "hashline",
+    "code-capabilities",
 ];
 const CWD: &str = "/var/lib/bench/0/ws";
 
@@ -137,7 +140,7 @@ fn the_working_directory_stands_in_the_request_once_and_nothing_names_the_arm() 
         assert_eq!(text.matches(CWD).count(), 1, "{name}");
         assert!(text.contains(&format!("Current working directory: {CWD}")), "{name}");
         // Some names are words that any text may hold.
-        let is_word = ["gateway", "entries", "all", "native", "explicit"].contains(&name);
+        let is_word = ["gateway", "entries", "all", "native", "explicit", "lsp", "hashline"].contains(&name);
         assert!(is_word || !text.contains(name), "{name}");
     }
 }
@@ -203,6 +206,9 @@ fn what_each_version_of_a_surface_shows_is_pinned() {
             "code-mixed 2 c1f3c745ebbd08be",
             "code-servers 3 892c79ee213503f1",
             "bare-servers 2 5f75cd296aa4edd7",
+            "lsp 1 29a0d21e75f35fef",
+            "hashline 1 496e23480b0d60ed",
+            "code-capabilities 1 013850940ea425d2",
         ]
     );
 }

@@ -40,8 +40,9 @@ pub struct LexiconRule {
     /// Arguments as JSON with placeholders: a string that is exactly `{path}` becomes the value with its type; inside a
     /// longer string it becomes text; `{path|sh}` is quoted for a POSIX shell; a key whose value is `{offset?}` is left
     /// out when the action does not say it. Names: command, path, offset, limit, content, old, new, whole, pattern,
-    /// workspace (its absolute path), hunk (an edit as lines of a patch), added (content as lines of a patch). A tool
-    /// that takes free text has a string here.
+    /// workspace (its absolute path), hunk (an edit as lines of a patch), added (content as lines of a patch), first, last
+    /// and lines (an edit as numbers of the lines that give way and the lines that take their place), tag (see
+    /// `tag_after`). A tool that takes free text has a string here.
     /// A rule for `use` may hold any name of lower-case letters and `_`: the step's values of that name.
     /// A rule that holds a plain `{offset}` which the action does not say does not apply: the next one is tried.
     pub arguments: serde_json::Value,
@@ -53,6 +54,10 @@ pub struct LexiconRule {
     /// Must the file have been read before, or the tool refuses?
     #[serde(default)]
     pub reads_first: bool,
+    /// Text of a result behind which `{tag}` stands, up to the next comma, with `{path}`; the last one told counts. Where
+    /// none was told the file is read first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag_after: Option<String>,
 }
 
 /// How code is written for one tool that takes code.

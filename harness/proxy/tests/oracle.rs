@@ -5,7 +5,7 @@
 mod support;
 
 use bench_core::experiment::ProfileKind;
-use bench_core::{Action, EndingKind, Step};
+use bench_core::{Action, ActionKind, EndingKind, Step};
 use bench_wire::chat::MessageOut;
 use proptest::prelude::*;
 use serde_json::json;
@@ -67,6 +67,43 @@ async fn a_plan_is_played_in_order_and_its_cost_is_recorded() {
         trace(dir.path()).into_iter().filter(|event| event["event"] == "oracle_step").collect();
     assert_eq!(steps.len(), 5);
     assert_eq!(steps[1]["tool"], "edit");
+}
+
+#[tokio::test]
+async fn an_edit_by_lines_takes_the_tag_that_was_told_last_and_reads_where_none_was() {
+    let mut by_lines = rule(
+        ActionKind::Edit,
+        "edit",
+        json!({"path": "{path}", "tag": "{tag}", "first": "{first}", "last": "{last}", "text": "{lines}"}),
+    );
+    by_lines.tag_after = Some("[{path} snapshot ".into());
+    let mut lexicon = lexicon();
+    lexicon.rules.retain(|rule| rule.action != ActionKind::Edit);
+    lexicon.rules.push(by_lines);
+    let edit = |new: &str, whole: &str| Action::Edit {
+        path: "b".into(),
+        old: "x".into(),
+        new: new.into(),
+        whole: Some(whole.into()),
+    };
+    let steps = vec![
+        Step { actions: vec![edit("y", "one\ny = 1\n")] },
+        Step { actions: vec![edit("z", "z\ny = 1\n")] },
+        answer_step(),
+    ];
+    let script = bench_proxy::OracleScript { lexicon: std::sync::Arc::new(lexicon), ..script(steps) };
+    let stage = Stage::oracle(script, |_| {}).await;
+    let mut agent = stage.agent(&CORE);
+    let (turns, _) = agent
+        .run(|call, _| match call.name.as_str() {
+            "read" => "[b snapshot aa, 2 lines]\n1\tx\n2\tx = 1\n".into(),
+            _ => "[b snapshot bb, 2 lines]\nMade 1 change.".into(),
+        })
+        .await
+        .unwrap();
+    assert_eq!(words(&turns), ["p0100_r=read", "p0100_a=edit", "p0200_a=edit"]);
+    assert_eq!(turns[1][0].arguments, r#"{"path":"b","tag":"aa","first":2,"last":2,"text":"y = 1\n"}"#);
+    assert_eq!(turns[2][0].arguments, r#"{"path":"b","tag":"bb","first":1,"last":1,"text":"z\n"}"#);
 }
 
 #[tokio::test]

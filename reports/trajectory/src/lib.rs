@@ -8,10 +8,12 @@
 mod agent_words;
 mod conversation;
 mod read;
+mod timeline;
 
 pub use agent_words::{CutResult, Script, ScriptCall, TurnNotes};
 use bench_record::RequestRecord;
 use serde_json::Value;
+pub use timeline::{Lane, Mark, Span, SpanKind};
 
 /// An attempt, step by step.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +22,8 @@ pub struct Trajectory {
     pub exchanges: Vec<Exchange>,
     /// What the reference agent noted of its turns; empty for others.
     pub notes: Vec<TurnNotes>,
+    /// What began and ended beside the conversations, in order.
+    pub marks: Vec<Mark>,
     /// What the agent printed, when it is not the reference agent.
     pub stdout: String,
     /// Its complaints.

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::agent_words::notes;
 use crate::conversation::Conversations;
+use crate::timeline::Mark;
 use crate::{Answer, Exchange, Printed, SurfaceChange, ToolCall, ToolResult, Trajectory};
 
 /// Bytes into which a compressed body may unfold.
@@ -29,7 +30,11 @@ impl Trajectory {
         }
         found.texts(attempt_dir);
         match RequestIndex::read(attempt_dir) {
-            Ok(index) => found.requests(&index, &Events::read(attempt_dir)),
+            Ok(index) => {
+                let mut events = Events::read(attempt_dir);
+                found.marks = std::mem::take(&mut events.marks);
+                found.requests(&index, &events);
+            }
             Err(error) => found.trouble.push(error.to_string()),
         }
         found
@@ -85,10 +90,7 @@ impl Trajectory {
         let Some(api) = Api::of_path(&record.path) else { return exchange };
         match request(index, record, api) {
             Ok(request) => {
-                // Second agents may begin with the same words; each has a conversation of its own.
-                let agent = record.agent.as_ref();
-                let speaker = agent.map_or_else(|| record.class.clone(), |a| format!("{} {a}", record.class));
-                let news = conversations.next(&speaker, &request);
+                let news = conversations.next(&holder(record), &request);
                 exchange.conversation = news.conversation;
                 exchange.said = news.said;
                 exchange.dropped = news.dropped;
@@ -129,6 +131,7 @@ impl Trajectory {
 struct Events {
     at_ms: BTreeMap<u32, f64>,
     refused: BTreeMap<(u32, String), Option<bool>>,
+    marks: Vec<Mark>,
 }
 
 #[derive(Deserialize)]
@@ -141,6 +144,14 @@ struct EventLine {
     id: String,
     #[serde(default)]
     refused: Option<bool>,
+    #[serde(default)]
+    subject: String,
+    #[serde(default)]
+    phase: String,
+    #[serde(default)]
+    detail: String,
+    #[serde(default)]
+    agent: Option<String>,
 }
 
 impl Events {
@@ -155,11 +166,27 @@ impl Events {
                 "tool_result" => {
                     events.refused.insert((line.request, line.id), line.refused);
                 }
+                "mark" => events.marks.push(Mark {
+                    at_ms: line.ms,
+                    subject: line.subject,
+                    id: line.id,
+                    begins: line.phase == "begin",
+                    detail: line.detail,
+                    agent: line.agent,
+                }),
                 // Everything else is read off the bodies.
                 _ => {}
             }
         }
         events
+    }
+}
+
+/// Whose conversation a request can go on with: two agents that were started alike are two all the same.
+fn holder(record: &RequestRecord) -> String {
+    match &record.agent {
+        Some(agent) => format!("{} of {agent}", record.class),
+        None => record.class.clone(),
     }
 }
 

@@ -1,11 +1,12 @@
 //! What the reference agent can do beyond reading, writing and running: other agents, workflows, programs that stay up,
-//! goals, a debugger. Each part holds what lives longer than a call; all of it ends with the conversation.
+//! goals, a debugger, language servers. Each part holds what lives longer than a call; all of it ends with the conversation.
 
 mod background;
 mod bell;
 mod debugger;
 mod framing;
 mod goal;
+mod language;
 mod marks;
 mod peer;
 mod process;
@@ -22,6 +23,7 @@ use serde_json::Value;
 use self::background::Background;
 use self::debugger::Debugger;
 use self::goal::Goal;
+use self::language::LanguageServers;
 use self::subagents::Subagents;
 use self::workflow::Workflows;
 
@@ -32,7 +34,7 @@ pub(crate) use self::subagents::{Hands, Link, Order};
 pub(crate) use self::workflow::Tools;
 
 /// Tools that are carried out here.
-pub(crate) const TOOLS: [&str; 18] = [
+pub(crate) const TOOLS: [&str; 19] = [
     "subagent_spawn",
     "subagent_wait",
     "subagent_send",
@@ -51,6 +53,7 @@ pub(crate) const TOOLS: [&str; 18] = [
     "get_goal",
     "update_goal",
     "debug",
+    "lsp",
 ];
 
 /// What the capabilities of a conversation are given.
@@ -76,6 +79,7 @@ pub(crate) struct Capabilities {
     background: Background,
     goal: Mutex<Goal>,
     debugger: Debugger,
+    language: LanguageServers,
     cancel: Cancel,
 }
 
@@ -88,6 +92,7 @@ impl Capabilities {
             background: Background::in_folder(folder, &cancel, &marks),
             goal: Mutex::default(),
             debugger: Debugger::in_folder(folder, &cancel, &marks),
+            language: LanguageServers::in_folder(folder, &cancel),
             cancel,
         }
     }
@@ -113,6 +118,7 @@ impl Capabilities {
             "get_goal" => Ok(self.goal().get()),
             "update_goal" => self.goal().update(&taken(given)?),
             "debug" => self.debugger.run(&taken(given)?),
+            "lsp" => self.language.run(&taken(given)?),
             other => Err(format!("{other} is not available in this build")),
         }
     }

@@ -7,6 +7,7 @@ mod cut;
 mod edit;
 mod fd;
 mod git;
+mod hashline;
 mod lists;
 mod ls;
 mod patch;
@@ -32,6 +33,7 @@ pub(crate) struct Kept {
     todo: Vec<lists::ListedStep>,
     tasks: Vec<lists::ListedStep>,
     pub(crate) archive: archive::Archive,
+    snapshots: hashline::Snapshots,
 }
 
 /// Where tools work and what they keep. Calls that run beside one another share it.
@@ -92,6 +94,8 @@ impl Desk {
             }
             "edit" => edit::run(&taken(given)?, here),
             "write" => write::run(&taken(given)?, here),
+            "hashline_read" => self.kept().snapshots.read(&taken(given)?, here),
+            "hashline_edit" => self.kept().snapshots.edit(&taken(given)?, here),
             "fd" => fd::run(&taken(given)?, here),
             "glob" => fd::run(&fd::Arguments::of_glob(taken(given)?), here),
             "rg" => rg::run(&taken(given)?, here),

@@ -1,10 +1,13 @@
 //! `bench show`: a run's cells, one cell, why it ended, one request byte for byte.
 
+mod timeline;
+
 use std::fmt::Write as _;
 
 use bench_core::lifecycle::ViolationKind;
 use bench_proxy::Decoding;
 use bench_record::{CellRecord, RequestIndex, RunDir, read_journal};
+use bench_trajectory::Trajectory;
 
 use crate::commands::report::{analyse, json_of};
 use crate::exit::{Exit, Failure, OrExit, fail};
@@ -44,7 +47,7 @@ pub(crate) fn show(options: &ShowOptions) -> Result<Exit, Failure> {
     } else if options.why {
         why(record, &records)
     } else {
-        describe(record)
+        describe(record) + &timeline::timeline(&Trajectory::read(&run.root().join(&record.dir)))
     };
     say::text(&text);
     Ok(Exit::Good)

@@ -28,6 +28,9 @@ pub(crate) fn catalogue() -> Catalogue {
         "code-mixed",
         "code-servers",
         "bare-servers",
+        "lsp",
+        "hashline",
+        "code-capabilities",
     ]);
     Catalogue {
         agents: [

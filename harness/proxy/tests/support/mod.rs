@@ -184,6 +184,7 @@ pub fn rule(action: ActionKind, tool: &str, arguments: Value) -> LexiconRule {
         substitution: false,
         group: None,
         reads_first: false,
+        tag_after: None,
     }
 }
 

@@ -171,6 +171,29 @@ fn a_program_that_never_stops_is_paused_and_ended_with_all_it_forked() {
 }
 
 #[test]
+fn a_program_that_dies_is_told_and_the_next_one_can_be_launched() {
+    if !has_lldb() {
+        return;
+    }
+    let stage = Stage::new();
+    stage.compile(
+        "dies",
+        "#include <signal.h>\n#include <stddef.h>\nint main(int argc, char **argv) {\n    if (argc > 1) raise(SIGKILL);\n    int *nothing = NULL;\n    return *nothing;\n}\n",
+    );
+    let start = json!([{"file": "dies.c", "line": 4}]);
+    stage.told(json!({"action": "launch", "program": "dies", "breakpoints": start}));
+    let told = stage.told(json!({"action": "continue"}));
+    assert!(told.contains("Stopped (exception") && told.contains("main at dies.c:6"), "{told}");
+    let over = stage.told(json!({"action": "continue"}));
+    assert!(over.contains("The program has ended"), "{over}");
+    assert!(!stage.debugger.is_alive());
+    stage.told(json!({"action": "launch", "program": "dies", "args": ["now"], "breakpoints": start}));
+    let killed = stage.told(json!({"action": "continue"}));
+    assert!(killed.contains("The program has ended"), "{killed}");
+    assert!(stage.ask(json!({"action": "stack_trace"})).unwrap_err().contains("nothing is being debugged"));
+}
+
+#[test]
 fn adapters_that_are_missing_die_or_never_answer_are_clear_errors() {
     let stage = Stage::new();
     stage.write("demo", "");

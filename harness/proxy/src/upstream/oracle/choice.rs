@@ -146,7 +146,22 @@ impl Offered<'_> {
 
     fn call(&self, rule: &LexiconRule, values: &Values) -> Option<Way> {
         let tool = self.offered(&rule.tool)?;
-        Some(way_of(tool, &values.fill(&rule.arguments)?, rule))
+        let Some(after) = &rule.tag_after else {
+            return Some(way_of(tool, &values.fill(&rule.arguments)?, rule));
+        };
+        let told = self.tag_after(values.fill(&Value::String(after.clone()))?.as_str()?);
+        let values = values.clone().with_tag(told.unwrap_or_default());
+        let arguments = values.fill(&rule.arguments)?;
+        Some(way_with(tool, &arguments, rule.substitution, told.is_none()))
+    }
+
+    /// What the last result that says so names behind this text.
+    fn tag_after(&self, text: &str) -> Option<&str> {
+        let results = self.request.messages.iter().rev().flat_map(|message| message.results.iter().rev());
+        results.into_iter().find_map(|result| {
+            let (_, rest) = result.text.rsplit_once(text)?;
+            Some(rest.split_once(',')?.0)
+        })
     }
 
     /// The rule's tool is nested below a tool that takes code, and the code's dialect is known.

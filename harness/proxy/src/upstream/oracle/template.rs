@@ -4,7 +4,7 @@ use bench_core::Action;
 use serde_json::{Map, Value};
 
 /// Names that a template may use.
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 19] = [
     "command",
     "path",
     "offset",
@@ -18,6 +18,10 @@ const NAMES: [&str; 15] = [
     "workspace",
     "hunk",
     "added",
+    "first",
+    "last",
+    "lines",
+    "tag",
     "tool",
     "arguments",
 ];
@@ -56,7 +60,11 @@ impl Values {
                 set("old", Some(old.as_str().into()));
                 set("new", Some(new.as_str().into()));
                 set("whole", whole.as_deref().map(Into::into));
-                set("hunk", whole.as_deref().and_then(|whole| hunk(old, new, whole)).map(Into::into));
+                let exchange = whole.as_deref().and_then(|whole| Exchange::of(old, new, whole));
+                set("hunk", exchange.as_ref().map(|exchange| exchange.hunk().into()));
+                set("first", exchange.as_ref().map(|exchange| exchange.first.into()));
+                set("last", exchange.as_ref().map(|exchange| exchange.last().into()));
+                set("lines", exchange.map(|exchange| exchange.after.into()));
                 set("added", whole.as_deref().and_then(added).map(Into::into));
             }
             Action::Search { pattern, path } | Action::Find { pattern, path } => {
@@ -78,6 +86,12 @@ impl Values {
     /// The same with the workspace's path.
     pub(super) fn in_workspace(mut self, workspace: &str) -> Self {
         self.known.insert("workspace".to_owned(), workspace.into());
+        self
+    }
+
+    /// The same with the tag of a file's snapshot.
+    pub(super) fn with_tag(mut self, tag: &str) -> Self {
+        self.known.insert("tag".to_owned(), tag.into());
         self
     }
 
@@ -184,25 +198,45 @@ fn added(text: &str) -> Option<String> {
     Some(lines.split('\n').map(|line| format!("+{line}")).collect::<Vec<_>>().join("\n"))
 }
 
-/// An edit as removed and added lines of a patch. `whole` is the text after the edit: the place is known where the new
-/// text stands there once.
-fn hunk(old: &str, new: &str, whole: &str) -> Option<String> {
-    let at = whole.find(new).filter(|_| !new.is_empty() && whole.ends_with('\n'))?;
-    if whole.matches(new).count() != 1 {
-        return None;
+/// An edit as whole lines that give way to others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Exchange {
+    /// Number of the first line, from 1.
+    first: usize,
+    before: String,
+    after: String,
+}
+
+impl Exchange {
+    /// `whole` is the text after the edit: the place is known where the new text stands there once.
+    fn of(old: &str, new: &str, whole: &str) -> Option<Self> {
+        let at = whole.find(new).filter(|_| !new.is_empty() && whole.ends_with('\n'))?;
+        if whole.matches(new).count() != 1 {
+            return None;
+        }
+        let start = whole[..at].rfind('\n').map_or(0, |end| end + 1);
+        let end = at + new.len();
+        let line_end = match new.ends_with('\n') && old.ends_with('\n') {
+            true => end,
+            false => end + whole[end..].find('\n')? + 1,
+        };
+        let around = |middle: &str| format!("{}{middle}{}", &whole[start..at], &whole[end..line_end]);
+        let first = whole[..start].matches('\n').count() + 1;
+        Some(Self { first, before: around(old), after: around(new) })
     }
-    let start = whole[..at].rfind('\n').map_or(0, |end| end + 1);
-    let end = at + new.len();
-    let line_end = match new.ends_with('\n') && old.ends_with('\n') {
-        true => end,
-        false => end + whole[end..].find('\n')? + 1,
-    };
-    let around = |middle: &str| format!("{}{middle}{}", &whole[start..at], &whole[end..line_end]);
-    let signed = |sign: char, text: &str| {
-        text.trim_end_matches('\n').split('\n').map(|line| format!("{sign}{line}")).collect::<Vec<_>>()
-    };
-    let (before, after) = (around(old), around(new));
-    Some([signed('-', &before), signed('+', &after)].concat().join("\n"))
+
+    /// Number of the last line that gives way.
+    fn last(&self) -> usize {
+        self.first + self.before.lines().count() - 1
+    }
+
+    /// As removed and added lines of a patch.
+    fn hunk(&self) -> String {
+        let signed = |sign: char, text: &str| {
+            text.trim_end_matches('\n').split('\n').map(|line| format!("{sign}{line}")).collect::<Vec<_>>()
+        };
+        [signed('-', &self.before), signed('+', &self.after)].concat().join("\n")
+    }
 }
 
 fn plain(value: &Value) -> String {
@@ -259,9 +293,14 @@ mod tests {
     #[test]
     fn an_edit_becomes_whole_lines_of_a_patch() {
         let whole = "one\nlet x = 2;\nthree\n";
+        let hunk = |old, new, whole| Exchange::of(old, new, whole).map(|exchange| exchange.hunk());
         assert_eq!(hunk("x = 1", "x = 2", whole).as_deref(), Some("-let x = 1;\n+let x = 2;"));
         assert_eq!(hunk("y\n", "one\n", whole).as_deref(), Some("-y\n+one"));
         assert_eq!(hunk("a", "e", whole), None, "it stands there more than once");
+        let lines = |old, new| Exchange::of(old, new, whole).map(|e| (e.first, e.last(), e.after));
+        assert_eq!(lines("x = 1", "x = 2"), Some((2, 2, "let x = 2;\n".into())));
+        assert_eq!(lines("a\nb\nc", "x = 2"), Some((2, 4, "let x = 2;\n".into())));
+        assert_eq!(lines("one\nfour\n", "one\n"), Some((1, 2, "one\n".into())));
         assert_eq!(added("a\n\nb\n").as_deref(), Some("+a\n+\n+b"));
         assert_eq!(added("a"), None);
     }
