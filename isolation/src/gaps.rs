@@ -12,8 +12,14 @@ pub(crate) enum Mechanism {
     OwnUser,
     /// The list of refused system calls.
     SystemCalls,
-    /// Limits of a control group.
-    ControlGroup,
+    /// A control group that is frozen, killed and proven empty.
+    GroupKill,
+    /// A control group's limit on memory.
+    GroupMemory,
+    /// A control group's limit on processes.
+    GroupProcesses,
+    /// A control group's limit on CPU time.
+    GroupCpu,
     /// Somebody who sees what is attempted.
     Detector,
 }
@@ -31,7 +37,9 @@ const fn gap(what: &'static str, abi: Option<u32>, by: &'static [Mechanism]) -> 
     Gap { what, abi, by }
 }
 
-use Mechanism::{ControlGroup, Detector, Namespaces, OwnUser, SystemCalls};
+use Mechanism::{
+    Detector, GroupCpu, GroupKill, GroupMemory, GroupProcesses, Namespaces, OwnUser, SystemCalls,
+};
 
 /// Every gap that is known, in the order of a reader's interest.
 const GAPS: &[Gap] = &[
@@ -96,20 +104,21 @@ const GAPS: &[Gap] = &[
         &[Namespaces, OwnUser, SystemCalls],
     ),
     gap(
-        "the number of processes is not limited: no own user and no control group",
+        "processes are limited by user, the caller's others counted in, so a cell that starts very many can keep others of that user from starting any: no own user and no control group",
         None,
-        &[Namespaces, OwnUser, ControlGroup],
+        &[Namespaces, OwnUser, GroupProcesses],
     ),
-    gap("memory and CPU time are not limited: no control group", None, &[ControlGroup]),
+    gap("memory is not limited: no control group", None, &[GroupMemory]),
+    gap("CPU time is not limited: no control group", None, &[GroupCpu]),
     gap(
         "workspace and HOME together are looked at four times a second, not held by a quota: what is written in between goes over their cap",
         None,
         &[],
     ),
     gap(
-        "processes left behind are ended by walking the tree, not by the kernel at once: no pid namespace",
+        "processes left behind are ended by walking the tree, not by the kernel at once: no pid namespace and no control group",
         None,
-        &[Namespaces],
+        &[Namespaces, GroupKill],
     ),
     gap("attempts are refused but nobody records them: no detector", None, &[Detector]),
     gap(
@@ -127,6 +136,12 @@ pub(crate) fn missing(abi: u32, held: &[Mechanism]) -> Vec<String> {
         .filter(|gap| !gap.by.iter().any(|mechanism| held.contains(mechanism)))
         .map(|gap| gap.what.to_owned())
         .collect()
+}
+
+/// Why a cell has no control group, and what took its place.
+pub(crate) fn no_group(cause: &str, namespaces: bool) -> String {
+    let end = if namespaces { "the end of its pid namespace" } else { "a walk over its tree" };
+    format!("control group: none ({cause}); in its place: limits of each process and of its user, and {end}")
 }
 
 /// What the detector of a cell does not hear.
@@ -159,7 +174,10 @@ impl Mechanism {
             Self::Namespaces => "namespaces (L2)",
             Self::OwnUser => "a user of the cell's own (as root)",
             Self::SystemCalls => "the list of system calls (x86_64)",
-            Self::ControlGroup => "a control group (not used yet)",
+            Self::GroupKill => "a control group (version 2)",
+            Self::GroupMemory => "a control group's memory limit",
+            Self::GroupProcesses => "a control group's limit on processes",
+            Self::GroupCpu => "a control group's limit on CPU time",
             Self::Detector => "the detector (x86_64)",
         }
     }
@@ -182,7 +200,17 @@ mod tests {
             &[Mechanism::Landlock],
             &[Mechanism::Landlock, OwnUser],
             &[Mechanism::Landlock, OwnUser, Namespaces],
-            &[Mechanism::Landlock, OwnUser, Namespaces, SystemCalls, ControlGroup, Detector],
+            &[
+                Mechanism::Landlock,
+                OwnUser,
+                Namespaces,
+                SystemCalls,
+                GroupKill,
+                GroupMemory,
+                GroupProcesses,
+                GroupCpu,
+                Detector,
+            ],
         ];
         for abi in 1..12 {
             for held in steps {

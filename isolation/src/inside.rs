@@ -12,6 +12,8 @@
 pub(crate) mod agent;
 pub(crate) mod capabilities;
 pub(crate) mod door;
+pub(crate) mod group;
+pub(crate) mod groups;
 pub(crate) mod init;
 pub(crate) mod launcher;
 pub(crate) mod limits;

@@ -20,11 +20,43 @@ pub(crate) enum Fork {
 /// Forks this process. Only for processes with one thread: the child may then allocate and lock as it likes.
 pub(crate) fn fork() -> io::Result<Fork> {
     // SAFETY: the launcher and its descendants never start a thread, so no lock can be left held in the child.
-    match unsafe { libc::fork() } {
+    forked(unsafe { libc::fork() }.into())
+}
+
+/// As [`fork`]; the child is born into this control group, if one is given.
+pub(crate) fn fork_into(group: Option<BorrowedFd<'_>>) -> io::Result<Fork> {
+    match group {
+        Some(group) => clone3(0, group),
+        None => fork(),
+    }
+}
+
+fn forked(answer: i64) -> io::Result<Fork> {
+    match answer {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(Fork::Child),
-        pid => Ok(Fork::Parent(Pid::from_raw(pid).expect("a fork answers a positive id"))),
+        pid => Ok(Fork::Parent(
+            i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a fork answers a positive id"),
+        )),
     }
+}
+
+fn clone3(flags: libc::c_int, group: BorrowedFd<'_>) -> io::Result<Fork> {
+    const INTO_GROUP: u64 = 0x2_0000_0000;
+    // SAFETY: an all-zero clone_args asks for a plain fork.
+    let mut args: libc::clone_args = unsafe { std::mem::zeroed() };
+    args.flags = flags as u64 | INTO_GROUP;
+    args.exit_signal = libc::SIGCHLD as u64;
+    args.cgroup = group.as_raw_fd() as u64;
+    // SAFETY: without CLONE_VM and a stack this is a fork, in a process with one thread; the arguments outlive the call.
+    forked(unsafe { libc::syscall(libc::SYS_clone3, &raw const args, size_of::<libc::clone_args>()) })
+}
+
+/// Can a process be born into a control group? Some containers refuse the call.
+pub(crate) fn knows_birth_into_groups() -> bool {
+    // SAFETY: a size that is too small is answered before anything is read.
+    let answer = unsafe { libc::syscall(libc::SYS_clone3, std::ptr::null::<u8>(), 0usize) };
+    answer == -1 && io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL)
 }
 
 /// Leaves this process at once, without running destructors or exit handlers of the process it was forked from.
@@ -245,24 +277,31 @@ pub fn effective_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Forks this process into a user, mount, pid, network, ipc, host-name and cgroup namespace of its own; the child is
-/// the init of the pid namespace. Only for processes with one thread.
-pub(crate) fn fork_into_namespaces() -> io::Result<Fork> {
-    let flags = libc::CLONE_NEWUSER
+/// Forks this process into a user, mount, pid, network, ipc and host-name namespace of its own; the child is the init of
+/// the pid namespace, and born into this control group, if one is given. Only for processes with one thread.
+pub(crate) fn fork_into_namespaces(group: Option<BorrowedFd<'_>>) -> io::Result<Fork> {
+    const FLAGS: libc::c_int = libc::CLONE_NEWUSER
         | libc::CLONE_NEWNS
         | libc::CLONE_NEWPID
         | libc::CLONE_NEWNET
         | libc::CLONE_NEWIPC
-        | libc::CLONE_NEWUTS
-        | libc::CLONE_NEWCGROUP
-        | libc::SIGCHLD;
-    // SAFETY: without CLONE_VM and a stack this is a fork, in a process with one thread; no pointer is passed.
-    match unsafe { libc::syscall(libc::SYS_clone, flags as libc::c_ulong, 0usize, 0usize, 0usize, 0usize) } {
-        -1 => Err(io::Error::last_os_error()),
-        0 => Ok(Fork::Child),
-        pid => Ok(Fork::Parent(
-            i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a clone answers a positive id"),
-        )),
+        | libc::CLONE_NEWUTS;
+    match group {
+        Some(group) => clone3(FLAGS, group),
+        // SAFETY: without CLONE_VM and a stack this is a fork, in a process with one thread; no pointer is passed.
+        None => forked(unsafe {
+            let flags = (FLAGS | libc::SIGCHLD) as libc::c_ulong;
+            libc::syscall(libc::SYS_clone, flags, 0usize, 0usize, 0usize, 0usize)
+        }),
+    }
+}
+
+/// Gives this process a cgroup namespace of its own: the groups that it is in now are the roots of what it sees.
+pub(crate) fn own_cgroup_namespace() -> io::Result<()> {
+    // SAFETY: no pointer is passed.
+    match unsafe { libc::unshare(libc::CLONE_NEWCGROUP) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 

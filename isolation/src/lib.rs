@@ -7,6 +7,7 @@
 pub mod attempt;
 pub mod audit;
 pub mod captured;
+mod cgroup;
 pub mod classify;
 pub mod collect;
 mod discard;

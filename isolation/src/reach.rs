@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use bench_core::{IsolationEvidence, IsolationLevel};
 
 use crate::audit::{self, AuditTap};
+use crate::cgroup::{Controller, Delegated};
 use crate::gaps::{self, Mechanism};
 use crate::inside::trial;
 use crate::kernel;
@@ -21,6 +22,8 @@ pub struct Reachable {
     pub landlock_abi: Option<u32>,
     /// What that level leaves open here, each with its cause.
     pub missing: Vec<String>,
+    /// Control groups that cells get here, one a line, and why not more.
+    pub control_groups: Vec<String>,
     /// What can be done, where even L1 cannot be reached.
     pub remedy: Option<String>,
 }
@@ -43,21 +46,25 @@ fn find_out() -> Reachable {
                 level: IsolationLevel::L0,
                 landlock_abi: None,
                 missing: vec!["every wall: no Landlock in this kernel".to_owned()],
+                control_groups: Vec::new(),
                 remedy: Some(remedy(answer.err().and_then(|error| error.raw_os_error()))),
             };
         }
     };
     let root = rustix::process::geteuid().is_root();
     let own_user = root.then_some(Mechanism::OwnUser);
+    let delegated = Delegated::find(&[rustix::process::getpid()]);
+    let control_groups = delegated.phrases();
     match if abi >= ABI_OF_L2 { try_namespaces(None) } else { Err(old_abi(abi)) } {
         Ok(()) => {
-            let held = [
+            let walls = [
                 Mechanism::Landlock,
                 Mechanism::Namespaces,
                 Mechanism::OwnUser,
                 Mechanism::SystemCalls,
                 Mechanism::Detector,
             ];
+            let held = [&walls[..], &of_groups(&delegated)].concat();
             let mut missing = gaps::missing(abi, &held);
             let (level, remedy) = match try_audit() {
                 Ok(()) => (IsolationLevel::L3, None),
@@ -66,23 +73,35 @@ fn find_out() -> Reachable {
                     (IsolationLevel::L2, Some(AUDIT.to_owned()))
                 }
             };
-            Reachable { level, landlock_abi: Some(abi), missing, remedy }
+            Reachable { level, landlock_abi: Some(abi), missing, control_groups, remedy }
         }
         Err(why) => {
             let filter = Filter::build(&FilterOptions::default()).is_ok();
             let calls = [Mechanism::SystemCalls, Mechanism::Detector].into_iter().filter(|_| filter);
-            let held: Vec<Mechanism> =
-                [Mechanism::Landlock].into_iter().chain(own_user).chain(calls).collect();
+            let walls = [Mechanism::Landlock].into_iter().chain(own_user).chain(calls);
+            let held: Vec<Mechanism> = walls.chain(of_groups(&delegated)).collect();
             let mut missing = vec![format!("level L2: {why}")];
             missing.extend(gaps::missing(abi, &held));
             Reachable {
                 level: IsolationLevel::L1,
                 landlock_abi: Some(abi),
                 missing,
+                control_groups,
                 remedy: Some(NAMESPACES.to_owned()),
             }
         }
     }
+}
+
+/// What control groups hold here.
+fn of_groups(delegated: &Delegated) -> Vec<Mechanism> {
+    let limits = [
+        (Controller::Memory, Mechanism::GroupMemory),
+        (Controller::Pids, Mechanism::GroupProcesses),
+        (Controller::Cpu, Mechanism::GroupCpu),
+    ];
+    let held = limits.into_iter().filter(|(one, _)| delegated.holds(*one)).map(|(_, mechanism)| mechanism);
+    held.chain(delegated.kills().then_some(Mechanism::GroupKill)).collect()
 }
 
 const NAMESPACES: &str = "for level L2 allow unprivileged user namespaces: sysctl user.max_user_namespaces above 0, \

@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bench_core::evidence::Housekeeping;
 use bench_core::{IsolationEvent, IsolationEvidence};
@@ -55,6 +55,8 @@ pub struct CellExit {
     pub stdout: Captured,
     /// What it wrote to stderr.
     pub stderr: Captured,
+    /// Milliseconds from the empty cell to the kernel's last record of it; none = nobody listened to its records.
+    pub records_ms: Option<f64>,
     /// The walls, the probes, and how empty the cell was at its end.
     pub isolation: IsolationEvidence,
 }
@@ -166,7 +168,10 @@ async fn follow(
         }
     };
     let _ = tokio::time::timeout(DRAIN_PATIENCE, rest).await;
-    draining.exit(ended, raised, heard.with_records(ground.watch.take()).await.judged(&ground))
+    let (empty_at, audited) = (Instant::now(), ground.watch.is_some());
+    let heard = heard.with_records(ground.watch.take()).await;
+    let exit = draining.exit(ended, raised, heard.judged(&ground))?;
+    Ok(CellExit { records_ms: audited.then(|| empty_at.elapsed().as_secs_f64() * 1e3), ..exit })
 }
 
 /// What was heard of a cell's attempts, piece by piece.
@@ -295,6 +300,7 @@ impl Draining {
             peak_rss_bytes: ended.peak_rss_bytes,
             stdout: self.stdout.capture.finish(),
             stderr: self.stderr.capture.finish(),
+            records_ms: None,
             isolation: evidence(
                 raised,
                 Emptied { quiescent: ended.quiescent, survivors_killed: ended.survivors_killed },

@@ -14,11 +14,11 @@ use crate::untouched::HandedOver;
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// Slots of one state directory; more cells at once are refused.
-const SLOTS: usize = 100;
+pub(crate) const SLOTS: usize = 100;
 
 /// As root, the user who owns what is in slot 00, and so on: one for each slot, from a range that no system hands out
 /// to accounts. Nobody needs to know them.
-const FIRST_OWNER: u32 = 64_000;
+pub(crate) const FIRST_OWNER: u32 = 64_000;
 
 /// All slots of a state directory.
 ///

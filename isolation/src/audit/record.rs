@@ -1,10 +1,13 @@
-//! The text of the kernel's two Landlock records.
+//! The text of the kernel's two Landlock records, and of the record of the system call that was refused.
 //!
 //! ```text
 //! 1423 audit(1764540000.123:42): domain=1c9f9b274 blockers=fs.read_file path="/x" dev="vda" ino=7
 //! 1424 audit(1764540000.123:42): domain=1c9f9b274 status=allocated mode=enforcing pid=4843 uid=0 exe="/x" comm="sh"
 //! 1424 audit(1764540000.123:43): domain=1c9f9b274 status=deallocated denials=13
+//! 1300 audit(1764540000.123:42): arch=c000003e syscall=257 success=no … pid=16238 … comm="ls" exe="/usr/bin/ls" key=(null)
 //! ```
+//! What belongs together has the same number behind the colon.
+//!
 //! A value that holds a quote, a space or a control character is written by the kernel as hex digits without quotes.
 
 use std::path::PathBuf;
@@ -15,6 +18,8 @@ use crate::attempt::{Act, Attempt, Target};
 pub(super) const ACCESS: u16 = 1423;
 /// Number of a domain's record.
 pub(super) const DOMAIN: u16 = 1424;
+/// Number of a system call's record.
+pub(super) const CALL: u16 = 1300;
 
 /// One record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,8 +28,17 @@ pub enum Record {
     Denied {
         /// The domain that refused it.
         domain: u64,
+        /// The number that its system call's record has as well.
+        serial: u64,
         /// What was refused.
         attempt: Attempt,
+    },
+    /// A system call, whatever it was.
+    Call {
+        /// The number that records of it share.
+        serial: u64,
+        /// Name of the process.
+        process: String,
     },
     /// A domain has its first refusal.
     Allocated {
@@ -45,9 +59,12 @@ pub enum Record {
 /// `None` = not one of ours, or not as we know it.
 pub fn parse(number: u16, text: &str) -> Option<Record> {
     let fields = Fields(text);
+    if number == CALL {
+        return Some(Record::Call { serial: serial(text)?, process: fields.value("comm")? });
+    }
     let domain = u64::from_str_radix(fields.get("domain")?, 16).ok()?;
     match number {
-        ACCESS => Some(Record::Denied { domain, attempt: denied(&fields)? }),
+        ACCESS => Some(Record::Denied { domain, serial: serial(text)?, attempt: denied(&fields)? }),
         DOMAIN => match fields.get("status")? {
             "allocated" => Some(Record::Allocated { domain, pid: fields.get("pid")?.parse().ok() }),
             "deallocated" => {
@@ -57,6 +74,12 @@ pub fn parse(number: u16, text: &str) -> Option<Record> {
         },
         _ => None,
     }
+}
+
+/// The number behind the colon of the stamp.
+fn serial(text: &str) -> Option<u64> {
+    let stamp = text.split_once(')')?.0;
+    stamp.rsplit_once(':')?.1.parse().ok()
 }
 
 fn denied(fields: &Fields<'_>) -> Option<Attempt> {
@@ -174,9 +197,19 @@ mod tests {
 
     fn attempt(text: &str) -> Attempt {
         match parse(ACCESS, text) {
-            Some(Record::Denied { attempt, domain: 0x1c9f9b274 }) => attempt,
+            Some(Record::Denied { attempt, domain: 0x1c9f9b274, serial: _ }) => attempt,
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_call_has_the_number_of_its_refusal_and_names_the_process() {
+        let call = r#"audit(1796099179.349:431629): arch=c000003e syscall=257 success=no exit=-13 a0=ffffff9c items=1 ppid=16236 pid=16238 auid=4294967295 uid=64000 tty=(none) comm="ls" exe="/usr/bin/ls" key=(null)"#;
+        assert_eq!(parse(CALL, call), Some(Record::Call { serial: 431_629, process: "ls".to_owned() }));
+        let refused = r#"audit(1796099179.349:431629): domain=1f56922ae blockers=fs.read_dir path="/verifier" dev="tmpfs" ino=25"#;
+        assert!(matches!(parse(ACCESS, refused), Some(Record::Denied { serial: 431_629, .. })));
+        let spaced = "audit(1.1:9): syscall=257 comm=6120220A exe=\"/x\"";
+        assert_eq!(parse(CALL, spaced), Some(Record::Call { serial: 9, process: "a \"\n".to_owned() }));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use super::netlink::Socket;
+use crate::slot::{FIRST_OWNER, SLOTS};
 
 const GET: u16 = 1000;
 const SET: u16 = 1001;
@@ -18,7 +19,33 @@ const MASK_ENABLED: u32 = 0x1;
 const MASK_BACKLOG_LIMIT: u32 = 0x10;
 /// Records that may wait in the kernel; with its usual 64 a flood loses nearly all of them.
 const BACKLOG_LIMIT: u32 = 16_384;
-const FILTER_TASK: u32 = 1;
+
+/// A rule that says never: the kernel's list, and up to one field with its operator and value.
+struct Rule {
+    list: u32,
+    field: u32,
+    operator: u32,
+    value: u32,
+}
+
+const LIST_TASK: u32 = 1;
+const LIST_EXCLUDE: u32 = 5;
+const FIELD_UID: u32 = 1;
+const FIELD_TYPE: u32 = 12;
+const LESS: u32 = 0x1000_0000;
+const GREATER: u32 = 0x2000_0000;
+const EQUAL: u32 = 0x4000_0000;
+
+/// System calls of processes that are started by anybody but the users of cells are not followed, which is what makes
+/// auditing cheap; and beside the record of such a call, which names the process, its companions are left out.
+const RULES: [Rule; 6] = [
+    Rule { list: LIST_TASK, field: FIELD_UID, operator: LESS, value: FIRST_OWNER },
+    Rule { list: LIST_TASK, field: FIELD_UID, operator: GREATER, value: FIRST_OWNER + SLOTS as u32 - 1 },
+    Rule { list: LIST_EXCLUDE, field: FIELD_TYPE, operator: EQUAL, value: 1307 },
+    Rule { list: LIST_EXCLUDE, field: FIELD_TYPE, operator: EQUAL, value: 1302 },
+    Rule { list: LIST_EXCLUDE, field: FIELD_TYPE, operator: EQUAL, value: 1327 },
+    Rule { list: LIST_EXCLUDE, field: FIELD_TYPE, operator: EQUAL, value: 1320 },
+];
 
 /// How auditing stands on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,8 +72,8 @@ pub struct FixPlan {
 pub struct Applied {
     /// How it stood.
     pub before: AuditState,
-    /// Was the rule added, or was it there before?
-    pub rule_added: bool,
+    /// The rules that were added, by their place in the list of this version; others were there before.
+    pub rules_added: Vec<usize>,
 }
 
 /// Asks the kernel how auditing stands. Needs `CAP_AUDIT_CONTROL`.
@@ -70,8 +97,14 @@ pub fn fix_plan() -> io::Result<FixPlan> {
     if before.enabled == 0 {
         changes.push("kernel auditing: off -> on (auditctl -e 1)".to_owned());
         // Only where auditing is ours to switch: whoever has it on has his own rules.
+        let (first, last) = (FIRST_OWNER, FIRST_OWNER + SLOTS as u32 - 1);
+        changes.push(format!(
+            "no audit records of system calls of new processes, but of those of cells (auditctl -a never,task -F \
+             uid<{first}; auditctl -a never,task -F uid>{last})"
+        ));
         changes.push(
-            "no audit records of system calls of new processes, Landlock's alone (auditctl -a never,task)"
+            "of a system call its own record alone (auditctl -a never,exclude -F msgtype=CWD; the same with PATH, \
+             PROCTITLE and EOE)"
                 .to_owned(),
         );
     }
@@ -87,7 +120,7 @@ pub fn fix_plan() -> io::Result<FixPlan> {
 /// Does it.
 pub fn apply(plan: &FixPlan) -> io::Result<Applied> {
     let socket = Socket::asking()?;
-    let mut applied = Applied { before: plan.before, rule_added: false };
+    let mut applied = Applied { before: plan.before, rules_added: Vec::new() };
     let done = apply_each(&socket, plan, &mut applied);
     if let Err(error) = done {
         // Half of it is worse than none.
@@ -102,10 +135,12 @@ fn apply_each(socket: &Socket, plan: &FixPlan, applied: &mut Applied) -> io::Res
         socket.set(SET, &status(MASK_BACKLOG_LIMIT, 0, BACKLOG_LIMIT))?;
     }
     if plan.before.enabled == 0 {
-        match socket.set(ADD_RULE, &never_task()) {
-            Ok(_) => applied.rule_added = true,
-            Err(error) if error.raw_os_error() == Some(libc::EEXIST) => {}
-            Err(error) => return Err(error),
+        for (place, rule) in RULES.iter().enumerate() {
+            match socket.set(ADD_RULE, &rule.bytes()) {
+                Ok(_) => applied.rules_added.push(place),
+                Err(error) if error.raw_os_error() == Some(libc::EEXIST) => {}
+                Err(error) => return Err(error),
+            }
         }
         socket.set(SET, &status(MASK_ENABLED, 1, 0))?;
     }
@@ -119,8 +154,8 @@ pub fn restore(applied: &Applied) -> io::Result<()> {
     if now.enabled != applied.before.enabled {
         socket.set(SET, &status(MASK_ENABLED, applied.before.enabled, 0))?;
     }
-    if applied.rule_added {
-        match socket.set(DELETE_RULE, &never_task()) {
+    for rule in applied.rules_added.iter().filter_map(|place| RULES.get(*place)) {
+        match socket.set(DELETE_RULE, &rule.bytes()) {
             Ok(_) => {}
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {}
             Err(error) => return Err(error),
@@ -139,13 +174,21 @@ fn status(mask: u32, enabled: u32, backlog_limit: u32) -> Vec<u8> {
     words.into_iter().flat_map(u32::to_ne_bytes).collect()
 }
 
-/// The kernel's `struct audit_rule_data` for `never,task` without fields.
-fn never_task() -> Vec<u8> {
-    const MASK_WORDS: usize = 64;
-    const FIELD_WORDS: usize = 3 * 64;
-    let mut words = vec![FILTER_TASK, 0, 0];
-    words.extend([u32::MAX; MASK_WORDS]);
-    words.extend([0; FIELD_WORDS]);
-    words.push(0);
-    words.into_iter().flat_map(u32::to_ne_bytes).collect()
+impl Rule {
+    /// The kernel's `struct audit_rule_data`: list, action (0 = never), how many fields; a mask of system calls; then
+    /// fields, values and operators of 64 words each; the length of the texts that follow, which is 0.
+    fn bytes(&self) -> Vec<u8> {
+        const MASK_WORDS: usize = 64;
+        const MOST_FIELDS: usize = 64;
+        let column = |first: u32| {
+            let mut words = [0; MOST_FIELDS];
+            words[0] = first;
+            words
+        };
+        let mut words = vec![self.list, 0, 1];
+        words.extend([u32::MAX; MASK_WORDS]);
+        [self.field, self.value, self.operator].into_iter().for_each(|first| words.extend(column(first)));
+        words.push(0);
+        words.into_iter().flat_map(u32::to_ne_bytes).collect()
+    }
 }

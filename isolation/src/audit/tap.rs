@@ -1,6 +1,6 @@
 //! The thread that listens, and what it knows of each domain.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +22,9 @@ const SETTLE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Domains of others, and of cells whose canary has not come yet, that are remembered at once.
 const MOST_DOMAINS: usize = 4096;
+
+/// Refusals that wait for the record of their system call, which follows at its end.
+const MOST_WAITING: usize = 512;
 
 /// Why there is no tap.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +73,10 @@ struct Board {
     domains: HashMap<u64, Domain>,
     nonces: HashSet<String>,
     named: HashMap<String, u64>,
+    /// By the number that the system call's record will have, and by their own order: the domain, and what was refused. One
+    /// call may be refused several things.
+    waiting: BTreeMap<(u64, u64), (u64, Attempt)>,
+    refusals: u64,
     losses: u64,
     broken: Option<String>,
 }
@@ -86,7 +93,8 @@ struct Domain {
 /// What the kernel recorded of one cell.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Heard {
-    /// What the agent and its processes were refused. The kernel does not name the process.
+    /// What the agent and its processes were refused. Without a name: by the agent's first process, which the kernel
+    /// does not follow, or where system calls are not recorded at all.
     pub attempts: Vec<Attempt>,
     /// Why the list is not complete; none = the kernel's count equals the records.
     pub hole: Option<String>,
@@ -219,7 +227,8 @@ impl Board {
         for message in messages {
             let text = String::from_utf8_lossy(&message.body);
             match parse(message.number, text.trim_end_matches('\0')) {
-                Some(Record::Denied { domain, attempt }) => self.denied(domain, attempt),
+                Some(Record::Denied { domain, serial, attempt }) => self.denied(domain, serial, attempt),
+                Some(Record::Call { serial, process }) => self.named_by_its_call(serial, process),
                 Some(Record::Allocated { .. }) | None => {}
                 Some(Record::Deallocated { domain, denials }) => {
                     self.gone(domain, denials);
@@ -230,7 +239,7 @@ impl Board {
         news
     }
 
-    fn denied(&mut self, id: u64, attempt: Attempt) {
+    fn denied(&mut self, id: u64, serial: u64, attempt: Attempt) {
         let canary = attempt.target.path().and_then(|path| {
             let path = path.to_string_lossy();
             self.nonces.iter().find(|nonce| path.contains(nonce.as_str())).cloned()
@@ -246,13 +255,49 @@ impl Board {
                 domain.named = true;
                 domain.own_probes = domain.records;
                 domain.tally = Tally::default();
+                self.waiting.retain(|_, (waiting, _)| *waiting != id);
                 self.named.insert(nonce, id);
             }
-            Some(_) | None => domain.tally.add(attempt),
+            Some(_) | None => {
+                self.refusals += 1;
+                self.waiting.insert((serial, self.refusals), (id, attempt));
+            }
+        }
+        // The oldest has no such record, or it was lost.
+        while self.waiting.len() > MOST_WAITING {
+            if let Some((_, (domain, attempt))) = self.waiting.pop_first() {
+                self.tally(domain, attempt);
+            }
         }
     }
 
+    fn named_by_its_call(&mut self, serial: u64, process: String) {
+        for key in
+            self.waiting.range((serial, 0)..=(serial, u64::MAX)).map(|(key, _)| *key).collect::<Vec<_>>()
+        {
+            if let Some((domain, attempt)) = self.waiting.remove(&key) {
+                self.tally(domain, Attempt { process: process.clone(), ..attempt });
+            }
+        }
+    }
+
+    fn tally(&mut self, domain: u64, attempt: Attempt) {
+        if let Some(domain) = self.domains.get_mut(&domain) {
+            domain.tally.add(attempt);
+        }
+    }
+
+    /// Nothing of this domain waits any longer for a name.
+    fn wait_no_longer(&mut self, id: u64) {
+        let waiting = std::mem::take(&mut self.waiting);
+        let (its_own, others) = waiting.into_iter().partition(|(_, (domain, _))| *domain == id);
+        self.waiting = others;
+        let its_own: BTreeMap<(u64, u64), (u64, Attempt)> = its_own;
+        its_own.into_values().for_each(|(domain, attempt)| self.tally(domain, attempt));
+    }
+
     fn gone(&mut self, id: u64, denials: u64) {
+        self.wait_no_longer(id);
         match self.domains.get_mut(&id) {
             Some(domain) if domain.named => domain.denials = Some(denials),
             // Nobody's canary was in it, and none can come any more.
@@ -267,7 +312,11 @@ impl Board {
     }
 
     fn take(&mut self, nonce: &str) -> Heard {
-        let domain = self.named.get(nonce).and_then(|id| self.domains.remove(id));
+        let id = self.named.get(nonce).copied();
+        let domain = id.and_then(|id| {
+            self.wait_no_longer(id);
+            self.domains.remove(&id)
+        });
         let Some(domain) = domain else {
             let hole = "the canary's record never came: nothing is known of this cell".to_owned();
             return Heard { hole: Some(self.broken.clone().unwrap_or(hole)), ..Heard::default() };
@@ -322,6 +371,16 @@ mod tests {
         Message { number: 1423, body: text.into_bytes() }
     }
 
+    fn numbered(message: Message, serial: u64) -> Message {
+        let text = String::from_utf8(message.body).unwrap().replacen(":1)", &format!(":{serial})"), 1);
+        Message { number: message.number, body: text.into_bytes() }
+    }
+
+    fn call(serial: u64, process: &str) -> Message {
+        let text = format!("audit(1.1:{serial}): arch=c000003e syscall=257 comm=\"{process}\" key=(null)");
+        Message { number: 1300, body: text.into_bytes() }
+    }
+
     fn gone(domain: &str, denials: u64) -> Message {
         let text = format!("audit(1.1:1): domain={domain} status=deallocated denials={denials}\0");
         Message { number: 1424, body: text.into_bytes() }
@@ -339,6 +398,32 @@ mod tests {
         let list: Vec<(String, u64)> = heard.attempts.iter().map(|a| (a.target.text(), a.count)).collect();
         assert_eq!(list, [("/y".to_owned(), 2)]);
         assert!(board.domains.is_empty(), "another's domain is not kept");
+    }
+
+    #[test]
+    fn a_refusal_has_the_name_of_the_process_whose_call_it_was() {
+        let mut board = board("abc");
+        let refused = |serial, path| numbered(denied("1", path), serial);
+        board.take_in(&[
+            refused(1, "/canary-abc"),
+            refused(2, "/a"),
+            // Of the first process, which is not followed.
+            refused(3, "/b"),
+            // One call that was refused two things, and calls of others in between.
+            refused(4, "/c"),
+            refused(4, "/d"),
+            call(9, "cron"),
+            call(4, "mv"),
+            call(2, "cat"),
+            gone("1", 5),
+        ]);
+        let heard = board.take("abc");
+        let mut told: Vec<(String, String)> =
+            heard.attempts.into_iter().map(|attempt| (attempt.target.text(), attempt.process)).collect();
+        told.sort();
+        let expected = [("/a", "cat"), ("/b", ""), ("/c", "mv"), ("/d", "mv")];
+        assert_eq!(told, expected.map(|(path, process)| (path.to_owned(), process.to_owned())));
+        assert_eq!((heard.hole, board.waiting.len()), (None, 0));
     }
 
     #[test]

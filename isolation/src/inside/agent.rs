@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal};
 
+use super::group::Group;
 use super::launcher::Surroundings;
 use super::probe::Outsiders;
 use super::user::CellUser;
@@ -42,6 +43,8 @@ pub(crate) struct Start<'a> {
     pub(crate) words: OwnedFd,
     /// Where the listener of its filter goes.
     pub(crate) ear: Option<OwnedFd>,
+    /// The control group around it, or why there is none.
+    pub(crate) group: Result<&'a Group, &'a str>,
 }
 
 /// Runs to the exec, or says why not and leaves.
@@ -86,7 +89,7 @@ fn prepare(start: &Start<'_>, ear: Option<OwnedFd>) -> Result<Raised, Refusal> {
     capabilities::drop_all()?;
     follow_parent(start)?;
     enter(&order.cwd)?;
-    limits::set(user.is_own())?;
+    let limits = limits::set(&user)?;
     walls::enforce(rules, order.canary.is_some())?;
     let outsiders = if start.grants.is_some() { Outsiders::init() } else { start.surroundings.outsiders };
     let mut probes = probe::run(abi, order, outsiders)?;
@@ -95,7 +98,7 @@ fn prepare(start: &Start<'_>, ear: Option<OwnedFd>) -> Result<Raised, Refusal> {
         probes.push(probe::canary(&path)?);
     }
     let filter = install_filter(start, ear)?;
-    Ok(raised(start, abi, (probes, filter), &user))
+    Ok(raised(start, abi, (probes, filter), (&user, limits)))
 }
 
 /// The list of refused system calls, and those that wake the supervisor. The last wall: what it traps is answered by the
@@ -120,13 +123,13 @@ fn raised(
     start: &Start<'_>,
     abi: u32,
     (probes, filter): (Vec<String>, Result<&Filter, String>),
-    user: &CellUser,
+    (user, limits): (&CellUser, Vec<String>),
 ) -> Raised {
     let level = start.order.level;
     let mut phrases = walls::phrases(abi, &start.surroundings.system, &start.order.policy, level);
     let mut held: Vec<String> =
         ["capabilities: none", "no new privileges", "descriptors: 0, 1, 2"].map(str::to_owned).into();
-    held.extend(limits::phrases(user.is_own()));
+    held.extend(limits);
     let mut mechanisms = vec![Mechanism::Landlock];
     if user.is_own() {
         held.push(format!("user: {}, the cell's own", user.phrase()));
@@ -138,6 +141,13 @@ fn raised(
         mechanisms.push(Mechanism::Namespaces);
     }
     let mut unheld = Vec::new();
+    match start.group {
+        Ok(group) => {
+            held.push(group.phrase());
+            mechanisms.extend(group.mechanisms());
+        }
+        Err(cause) => unheld.push(gaps::no_group(cause, start.grants.is_some())),
+    }
     match &filter {
         Ok(filter) => {
             held.push(format!("system-call filter: {} of {} instructions", filter.sha256(), filter.len()));

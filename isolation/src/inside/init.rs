@@ -13,6 +13,7 @@ use rustix::pipe::PipeFlags;
 use rustix::process::{DumpableBehavior, Pid, Signal};
 
 use super::agent::{self, Start};
+use super::group::{Group, Settling};
 use super::launcher::Surroundings;
 use super::lookout::{self, Lookout};
 use super::supervisor::{self, GRACE, RunningTree};
@@ -33,7 +34,7 @@ pub(crate) fn start(
     order: &Order,
     outputs: [OwnedFd; 2],
     harness: &OwnedFd,
-    surroundings: &Surroundings,
+    (surroundings, group): (&Surroundings, Result<&Group, &str>),
     signals: OwnedFd,
 ) -> Result<(RunningInit, Raised), Refusal> {
     let owner = user::owner(&order.policy)?;
@@ -43,14 +44,14 @@ pub(crate) fn start(
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(fail)?;
     let (heard, words) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(fail)?;
-    let forked = kernel::fork_into_namespaces()
+    let forked = kernel::fork_into_namespaces(group.ok().and_then(Group::birthplace))
         .map_err(|error| Refusal::no_wall(WALL, format!("the kernel makes none: {error}")))?;
     let init = match forked {
         Fork::Parent(init) => init,
         Fork::Child => {
             drop(channel);
             drop((signals, expected));
-            Init { order, surroundings, harness, channel: theirs, owner }.live(outputs, words, ear)
+            Init { order, surroundings, harness, channel: theirs, owner, group }.live(outputs, words, ear)
         }
     };
     drop((theirs, words, outputs, ear));
@@ -97,6 +98,7 @@ struct Init<'a> {
     harness: &'a OwnedFd,
     channel: OwnedFd,
     owner: u32,
+    group: Result<&'a Group, &'a str>,
 }
 
 impl Init<'_> {
@@ -138,6 +140,8 @@ impl Init<'_> {
     /// Lets the supervisor write the id maps, and waits for them. A process that is not dumpable cannot be written to.
     fn become_init(&self) -> Result<(), Refusal> {
         let fail = |error: Errno| Refusal::no_wall(WALL, format!("start the cell's init: {error}"));
+        // After its birth into the cell's group, which is then the root of what is seen from inside.
+        kernel::own_cgroup_namespace().map_err(|error| Refusal::no_wall("cgroup namespace", error))?;
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(fail)?;
         rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable).map_err(fail)?;
         rustix::net::send(&self.channel, b"d", SendFlags::NOSIGNAL).map_err(fail)?;
@@ -158,7 +162,7 @@ impl Init<'_> {
         ear: Option<OwnedFd>,
         layout: &Layout<'_>,
     ) -> Pid {
-        let (order, surroundings) = (self.order, self.surroundings);
+        let (order, surroundings, group) = (self.order, self.surroundings, self.group);
         match kernel::fork() {
             Ok(Fork::Parent(leader)) => leader,
             Ok(Fork::Child) => {
@@ -174,6 +178,7 @@ impl Init<'_> {
                     stderr,
                     words,
                     ear,
+                    group,
                 })
             }
             Err(error) => {
@@ -187,7 +192,8 @@ impl Init<'_> {
     /// The outer supervisor hears the cell's calls; this one reaps, keeps the time and empties the cell.
     fn follow(&self, leader: Pid, signals: OwnedFd) -> ! {
         let deadline = Instant::now() + Duration::from_millis(self.order.wall_ms);
-        let (ended, _) = RunningTree::new(leader, signals, deadline, Lookout::default()).run(&self.channel);
+        let (ended, _) =
+            RunningTree::new(leader, signals, deadline, Lookout::default()).run(&self.channel, None);
         let text = serde_json::to_vec(&ended).expect("our own reports are valid JSON values");
         let _ = rustix::net::send(&self.channel, &text, SendFlags::NOSIGNAL);
         kernel::leave(0)
@@ -206,19 +212,24 @@ pub(crate) struct RunningInit {
 
 impl RunningInit {
     /// Follows it until the kernel says that its pid namespace is empty; `harness` carries requests to stop.
-    pub(crate) fn run(mut self, harness: &OwnedFd) -> (Ended, Option<Watched>) {
+    pub(crate) fn run(mut self, harness: &OwnedFd, group: Option<&Group>) -> (Ended, Option<Watched>) {
+        let emptied = || group.is_none_or(Group::is_empty);
+        let mut settling = Settling::of(group);
         let mut abandoned = false;
         loop {
             if tree::reap().ended.iter().any(|(pid, _)| *pid == self.init) {
                 self.hear();
-                return self.ended(true);
+                return self.ended(emptied());
             }
             let left = self.deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let _ = rustix::process::kill_process(self.init, Signal::KILL);
+                if let Some(group) = group {
+                    group.end();
+                }
                 let remains = tree::end_all(self.signals.as_fd(), &std::collections::HashSet::new());
                 self.hear();
-                return self.ended(remains.quiescent);
+                return self.ended(remains.quiescent && emptied());
             }
             let mut fds = vec![
                 PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN),
@@ -229,8 +240,9 @@ impl RunningInit {
             }
             let asks = fds.len();
             fds.extend(self.lookout.fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-            let timeout = Timespec::try_from(left).ok();
+            let timeout = Timespec::try_from(settling.wait(left)).ok();
             let _ = rustix::event::poll(&mut fds, timeout.as_ref());
+            settling.turn();
             let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
             self.lookout.turn();
             if ready[1] && !self.hear() {

@@ -1,5 +1,6 @@
 //! The launcher itself: waits for orders, forks a supervisor for each, ends them all when the harness is gone.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
@@ -10,6 +11,8 @@ use rustix::io::{Errno, FdFlags};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags};
 use rustix::process::{DumpableBehavior, Pid, Signal};
 
+use super::group::Group;
+use super::groups::Groups;
 use super::probe::Outsiders;
 use super::{capabilities, supervisor, tree, trial};
 use crate::kernel::{self, Fork};
@@ -34,6 +37,17 @@ pub(crate) struct Surroundings {
     pub(crate) own_image: OwnedFd,
     /// Who must not be reached from inside.
     pub(crate) outsiders: Outsiders,
+    /// The control groups of this run's cells.
+    pub(crate) groups: RefCell<Groups>,
+}
+
+impl Surroundings {
+    /// A control group for the next cell, or why there is none.
+    fn group(&self) -> Result<Group, String> {
+        let harness: Vec<Pid> =
+            [self.outsiders.launcher, self.outsiders.harness].into_iter().flatten().collect();
+        self.groups.borrow_mut().next(&harness)
+    }
 }
 
 /// The filters of cells that may trace nobody, and of those that may.
@@ -160,6 +174,7 @@ pub(crate) fn set_up() -> std::io::Result<(Surroundings, OwnedFd)> {
             harness: rustix::process::getppid().filter(|pid| !pid.is_init()),
             init: None,
         },
+        groups: RefCell::default(),
     };
     Ok((surroundings, signals))
 }
@@ -185,7 +200,7 @@ fn serve(control: OwnedFd, signals: OwnedFd, surroundings: &Surroundings) {
             if kernel::take_signals(signals.as_fd()).contains(&Signal::TERM.as_raw()) {
                 break;
             }
-            bury(&mut supervisors, &signals);
+            bury(&mut supervisors, &signals, &surroundings.groups);
         }
         if order_waits {
             match receive(&control) {
@@ -200,13 +215,15 @@ fn serve(control: OwnedFd, signals: OwnedFd, surroundings: &Surroundings) {
     }
     drop(control);
     end_supervisors(supervisors, &signals);
+    surroundings.groups.borrow_mut().remove();
 }
 
 /// Takes leave of supervisors that have ended. One that was killed leaves its tree to this process: end that as well.
-fn bury(supervisors: &mut HashSet<Pid>, signals: &OwnedFd) {
+fn bury(supervisors: &mut HashSet<Pid>, signals: &OwnedFd, groups: &RefCell<Groups>) {
     let mut orphans = false;
-    for (pid, status) in tree::reap().ended {
-        orphans |= !supervisors.remove(&pid) || !status.exited();
+    let ended = tree::reap().ended;
+    for (pid, status) in &ended {
+        orphans |= !supervisors.remove(pid) || !status.exited();
     }
     if orphans {
         let remains = tree::end_all(signals.as_fd(), supervisors);
@@ -214,6 +231,7 @@ fn bury(supervisors: &mut HashSet<Pid>, signals: &OwnedFd) {
             supervisors.remove(&pid);
         }
     }
+    ended.iter().for_each(|(pid, _)| groups.borrow_mut().take_back(*pid));
 }
 
 fn end_supervisors(mut supervisors: HashSet<Pid>, signals: &OwnedFd) {
@@ -261,13 +279,19 @@ fn receive(control: &OwnedFd) -> std::io::Result<Option<Connection>> {
 
 fn start_cell(connection: Connection, control: &OwnedFd, surroundings: &Surroundings) -> Option<Pid> {
     let launcher = rustix::process::getpid();
+    let group = surroundings.group();
     match kernel::fork() {
-        Ok(Fork::Parent(pid)) => Some(pid),
+        Ok(Fork::Parent(pid)) => {
+            if let Ok(group) = group {
+                surroundings.groups.borrow_mut().lend(pid, group);
+            }
+            Some(pid)
+        }
         Ok(Fork::Child) => {
             // Or the harness would not see the launcher's end while this cell lives.
             let _ =
                 kernel::place_descriptor(rustix::stdio::stdin(), std::os::fd::AsRawFd::as_raw_fd(control));
-            supervisor::supervise(connection, launcher, surroundings)
+            supervisor::supervise(connection, launcher, surroundings, &group)
         }
         Err(error) => {
             let refusal = Refusal::setup("fork the cell's supervisor", error);

@@ -4,6 +4,7 @@
 
 use std::ffi::OsStr;
 use std::io::{Read, Seek, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, Mode, OFlags};
@@ -156,12 +157,16 @@ fn workspace_works(workspace: &Path, held: &mut Vec<String>) -> Result<(), Refus
     Ok(())
 }
 
-/// A regular file at the top of it that its owner may write to.
+/// A regular file at the top of it that belongs to the cell's user, who may write to it.
 fn file_in(dir: &Path) -> std::io::Result<Option<PathBuf>> {
+    let own = rustix::process::geteuid().as_raw();
     for entry in std::fs::read_dir(dir)? {
         let entry = entry?;
         if entry.file_type()?.is_file() {
-            return Ok(Some(entry.path()));
+            let meta = entry.metadata()?;
+            if meta.uid() == own && meta.mode() & 0o200 != 0 {
+                return Ok(Some(entry.path()));
+            }
         }
     }
     Ok(None)

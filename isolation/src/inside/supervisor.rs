@@ -13,6 +13,7 @@ use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, Signal, WaitStatus};
 
 use super::agent::{self, Start};
+use super::group::{Group, Settling};
 use super::launcher::{Connection, Surroundings, read_order};
 use super::lookout::{self, Expected, Lookout};
 use super::{init, tree};
@@ -25,8 +26,16 @@ use crate::{grounds, seen};
 pub(crate) const GRACE: Duration = Duration::from_millis(200);
 
 /// Runs one cell from its order to its last report.
-pub(crate) fn supervise(connection: Connection, launcher: Pid, surroundings: &Surroundings) -> ! {
+pub(crate) fn supervise(
+    connection: Connection,
+    launcher: Pid,
+    surroundings: &Surroundings,
+    group: &Result<Group, String>,
+) -> ! {
     let Connection { order, socket, stdout, stderr } = connection;
+    let around = (surroundings, group.as_ref().map_err(String::as_str));
+    let group = group.as_ref().ok();
+    let hits = group.map(Group::hits);
     let started = prepare(launcher)
         .and_then(|signals| {
             let order = read_order(&order).map_err(|error| Refusal::setup("read the order", error))?;
@@ -34,10 +43,10 @@ pub(crate) fn supervise(connection: Connection, launcher: Pid, surroundings: &Su
         })
         .and_then(|(signals, order)| {
             if seen::has_namespaces(order.level) {
-                let (cell, raised) = init::start(&order, [stdout, stderr], &socket, surroundings, signals)?;
+                let (cell, raised) = init::start(&order, [stdout, stderr], &socket, around, signals)?;
                 Ok((Cell::Namespaces(cell), raised))
             } else {
-                let (cell, raised) = start(&order, [stdout, stderr], surroundings, signals)?;
+                let (cell, raised) = start(&order, [stdout, stderr], around, signals)?;
                 Ok((Cell::Tree(cell), raised))
             }
         });
@@ -45,9 +54,13 @@ pub(crate) fn supervise(connection: Connection, launcher: Pid, surroundings: &Su
         Ok((cell, raised)) => {
             report(&socket, &Report::Started(raised));
             let (ended, watched) = match cell {
-                Cell::Tree(tree) => tree.run(&socket),
-                Cell::Namespaces(namespaces) => namespaces.run(&socket),
+                Cell::Tree(tree) => tree.run(&socket, group),
+                Cell::Namespaces(namespaces) => namespaces.run(&socket, group),
             };
+            let met = group.zip(hits).map(|(group, before)| group.hits().since(before)).unwrap_or_default();
+            if !met.is_empty() {
+                report(&socket, &Report::Attempts(met));
+            }
             tell(&socket, watched);
             report(&socket, &Report::Ended(ended));
         }
@@ -96,7 +109,7 @@ fn prepare(launcher: Pid) -> Result<OwnedFd, Refusal> {
 fn start(
     order: &Order,
     outputs: [OwnedFd; 2],
-    surroundings: &Surroundings,
+    (surroundings, group): (&Surroundings, Result<&Group, &str>),
     signals: OwnedFd,
 ) -> Result<(RunningTree, Raised), Refusal> {
     let fail = |error: std::io::Error| Refusal::setup("fork the agent process", error);
@@ -104,7 +117,8 @@ fn start(
     let parent = Some(rustix::process::getpid());
     let (expected, theirs) = expect_listener(order, surroundings)?;
     let [stdout, stderr] = outputs;
-    let leader = match kernel::fork().map_err(fail)? {
+    let born_in = group.ok().and_then(Group::birthplace);
+    let leader = match kernel::fork_into(born_in).map_err(fail)? {
         Fork::Parent(leader) => leader,
         Fork::Child => {
             let (grants, user) = (None, None);
@@ -118,6 +132,7 @@ fn start(
                 stderr,
                 words,
                 ear: theirs,
+                group,
             })
         }
     };
@@ -163,11 +178,15 @@ impl RunningTree {
         Self { leader, signals, deadline, lookout, status: None, exit_at_ns: 0 }
     }
 
-    /// Follows it until its tree is empty; `socket` carries requests to stop.
-    pub(crate) fn run(mut self, socket: &OwnedFd) -> (Ended, Option<Watched>) {
-        let stopped_by = self.wait_for_leader(socket);
+    /// Follows it until its tree is empty; `socket` carries requests to stop. `group` = the control group that it is in and
+    /// the caller is not.
+    pub(crate) fn run(mut self, socket: &OwnedFd, group: Option<&Group>) -> (Ended, Option<Watched>) {
+        let stopped_by = self.wait_for_leader(socket, Settling::of(group));
         if let Some(cause) = stopped_by {
             self.stop_leader(cause);
+        }
+        if let Some(group) = group {
+            group.end();
         }
         let remains = tree::end_all(self.signals.as_fd(), &HashSet::new());
         self.note(&remains.ended);
@@ -182,13 +201,13 @@ impl RunningTree {
             cpu_us: usage.cpu_us,
             peak_rss_bytes: usage.peak_rss_bytes,
             survivors_killed: remains.killed_beside(self.leader),
-            quiescent: remains.quiescent,
+            quiescent: remains.quiescent && group.is_none_or(Group::is_empty),
         };
         (ended, self.lookout.finish())
     }
 
     /// Waits for the leader's end; `Some` when something else came first.
-    fn wait_for_leader(&mut self, socket: &OwnedFd) -> Option<StopCause> {
+    fn wait_for_leader(&mut self, socket: &OwnedFd, mut settling: Settling<'_>) -> Option<StopCause> {
         loop {
             self.note(&tree::reap().ended);
             if self.status.is_some() {
@@ -203,8 +222,9 @@ impl RunningTree {
                 PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN),
             ];
             fds.extend(self.lookout.fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-            let timeout = Timespec::try_from(left).ok();
+            let timeout = Timespec::try_from(settling.wait(left)).ok();
             let _ = rustix::event::poll(&mut fds, timeout.as_ref());
+            settling.turn();
             let (signalled, asked) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
             self.lookout.turn();
             if signalled && kernel::take_signals(self.signals.as_fd()).contains(&Signal::TERM.as_raw()) {

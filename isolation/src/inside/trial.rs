@@ -41,8 +41,9 @@ fn attempt(surroundings: &launcher::Surroundings, signals: OwnedFd) -> Result<()
             .map_err(fail)?;
     let pipe = || rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(fail);
     let ((_out, stdout), (_err, stderr)) = (pipe()?, pipe()?);
-    let (cell, _raised) = init::start(&order, [stdout, stderr], &theirs, surroundings, signals)?;
-    let (ended, watched) = cell.run(&theirs);
+    let (cell, _raised) =
+        init::start(&order, [stdout, stderr], &theirs, (surroundings, Err("a trial")), signals)?;
+    let (ended, watched) = cell.run(&theirs, None);
     let _ = rustix::net::recv(&harness, &mut [0u8; 1], RecvFlags::DONTWAIT);
     if watched.is_none() {
         return Err(Refusal::no_wall("detector", "nobody hears of the cell's calls"));

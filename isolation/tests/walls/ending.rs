@@ -18,6 +18,7 @@ pub(crate) fn cases() -> Vec<Case> {
         ("the_output_cap_ends_a_cell_and_both_ends_are_kept", Needs::Landlock, output_cap),
         ("a_cell_is_ended_on_request_or_when_dropped", Needs::Landlock, on_request),
         ("usage_of_the_whole_tree_is_told", Needs::Landlock, usage),
+        ("a_control_group_holds_a_cell_and_goes_with_the_launcher", Needs::Landlock, control_group),
         ("cells_end_with_the_harness", Needs::Landlock, with_the_harness),
         ("cells_end_with_the_launcher", Needs::Landlock, with_the_launcher),
         ("a_killed_supervisor_leaves_nothing", Needs::Landlock, with_the_supervisor),
@@ -120,6 +121,33 @@ fn usage() {
     assert!(exit.cpu_ms > 1.0, "{}", exit.cpu_ms);
     assert!(exit.peak_rss_bytes > 100_000, "{}", exit.peak_rss_bytes);
     assert!(exit.wall_ms > 0.0);
+}
+
+fn control_group() {
+    let stage = Stage::new();
+    let exit = stage.run(stage.script("cat /proc/self/cgroup; sleep 1000 &"));
+    let told = |list: &[String], start: &str| list.iter().any(|line| line.starts_with(start));
+    let held = told(&exit.isolation.enforced, "control group: ");
+    assert_ne!(held, told(&exit.isolation.missing, "control group: none ("), "{:#?}", exit.isolation);
+    assert!(exit.isolation.quiescent);
+    let (seen, run) = (text(&exit.stdout.head), format!("bench-{}-", stage.launcher.pid()));
+    match level() {
+        bench_core::IsolationLevel::L0 | bench_core::IsolationLevel::L1 => {
+            assert_eq!(held, seen.contains(&format!("/{run}")), "{seen}");
+        }
+        // What it is in is the root of what it sees.
+        bench_core::IsolationLevel::L2 | bench_core::IsolationLevel::L3 => {
+            let own = seen.lines().find(|line| line.starts_with("0::"));
+            assert!(own.is_none_or(|line| line == "0::/"), "{seen}");
+        }
+    }
+    drop(stage);
+    for place in bench_isolation::reachable().control_groups {
+        let dir = std::path::Path::new(place.split(" (").next().unwrap());
+        let left = std::fs::read_dir(dir).into_iter().flatten().flatten();
+        let names: Vec<_> = left.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        assert!(!names.iter().any(|name| name.starts_with(&run)), "{}: {names:?}", dir.display());
+    }
 }
 
 /// A harness that starts a cell with a daemon, tells their ids and waits to be killed.

@@ -95,6 +95,8 @@ fn closes() {
     assert!(heard.attempts.iter().any(|a| a.operation == "fs.read_dir"));
     assert!(heard.attempts.iter().any(|a| a.operation == "scope.signal" && a.act == Act::Control));
     assert_eq!(stage.outside_of(&heard.attempts).len(), heard.attempts.len());
+    // System calls of users of cells alone are followed, and this one is nobody's.
+    assert!(heard.attempts.iter().all(|attempt| attempt.process.is_empty()));
 }
 
 fn ordinary_work() {

@@ -260,6 +260,18 @@ impl Cell {
         self
     }
 
+    /// As [`Self::is_recorded`], and an event names this process: where the kernel's records are listened to, if the harness
+    /// is root, whose cells have users of their own.
+    #[track_caller]
+    pub(crate) fn is_recorded_of(&self, process: &str) -> &Self {
+        self.is_recorded();
+        if self.is_heard() && (self.level != "L3" || bench_isolation::effective_uid() == 0) {
+            let named = self.outside().iter().any(|event| event["process"] == process);
+            assert!(named, "{}: {process} in {:#}", self.told(), self.record["isolation"]["events"]);
+        }
+        self
+    }
+
     /// As [`Self::is_recorded`], where names that do not exist inside are heard as well.
     #[track_caller]
     pub(crate) fn is_recorded_by_name(&self) -> &Self {

@@ -98,11 +98,15 @@ fn row_5_6_names_that_agents_look_for() {
             ("root", "ls -la /root"),
             ("first", "mkdir -p /verifier/verify; echo 'exit 0' > /verifier/run.sh"),
         ];
-        for cell in play(&field, &attempts).values() {
+        let cells = play(&field, &attempts);
+        for cell in cells.values() {
             cell.had_no_effect(&field);
             if field.level() != "L1" {
                 cell.is_recorded();
             }
+        }
+        if field.level() != "L1" {
+            cells["reference"].is_recorded_of("ls");
         }
         let own = "mkdir -p verifier tests solution; echo x > verifier/run.sh; ls verifier tests; cat verifier/run.sh";
         play(&field, &[("own", own)])["own"].is_valid();

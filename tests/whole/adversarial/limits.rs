@@ -13,7 +13,7 @@ fn row_29_memory_disk_and_files_have_a_bound() {
             ("shm", "./try fill /dev/shm 8000; rm -f /dev/shm/fill-*; touch done; exit 0"),
         ];
         let memory = field.play_one("touch done; exit 0");
-        if memory.names_gap("memory and CPU time are not limited") {
+        if memory.names_gap("memory is not limited") {
             not_run(29, "no control group is delegated: memory");
         } else {
             attempts.push(("balloon", "./try balloon 60000; touch done; exit 0"));
@@ -27,6 +27,15 @@ fn row_29_memory_disk_and_files_have_a_bound() {
         }
         assert_eq!(cells["workspace"].ending(), "output_cap", "{:#}", cells["workspace"].record["ending"]);
         assert_eq!(cells["workspace"].record["ending"]["limit"]["name"], "disk-bytes");
+        if let Some(balloon) = cells.get("balloon") {
+            assert_eq!(
+                balloon.ending(),
+                "completed",
+                "the shell outlives what it started: {:#}",
+                balloon.record
+            );
+            balloon.records("limit.memory");
+        }
         cells["big"].said("sparse errno 27");
         assert_eq!(cells["big"].ending(), "completed");
         field
@@ -67,13 +76,13 @@ fn row_49_one_cell_does_not_take_the_time_of_others() {
             "for i in 1 2 3 4; do timeout 1 sh -c 'while :; do :; done' & done; wait; touch done; exit 0",
         );
         cell.is_valid();
-        if cell.names_gap("memory and CPU time are not limited") {
+        if cell.names_gap("CPU time is not limited") {
             not_run(49, "no control group is delegated: cpu");
             continue;
         }
         let (cpu, wall) =
             (cell.record["cpu_ms"]["agent"].as_f64().unwrap(), cell.record["wall_ms"].as_f64().unwrap());
-        let machine = std::thread::available_parallelism().unwrap().get() as f64;
-        assert!(cpu <= wall * machine * 1.1, "{cpu} ms of CPU in {wall} ms");
+        // Two processors a cell, whatever the machine has; and as much again for a period that has begun.
+        assert!(cpu <= wall * 2.0 * 1.1 + 200.0, "{cpu} ms of CPU in {wall} ms");
     }
 }

@@ -81,6 +81,10 @@ fn print(findings: &[Finding], needed: &[Finding], reachable: &Reachable) {
     for gap in &reachable.missing {
         let _ = writeln!(text, "    {gap}");
     }
+    let _ = writeln!(text, "\ncontrol groups of cells:");
+    for group in &reachable.control_groups {
+        let _ = writeln!(text, "    {group}");
+    }
     let _ = writeln!(text, "tokenizers: {}", bench_proxy::TOKENIZERS.join(", "));
     if !needed.is_empty() {
         let _ = writeln!(text, "\nthis experiment:");
@@ -235,7 +239,7 @@ fn sheet(
         "kernel": front::kernel(),
         "isolation": {
             "level": reachable.level, "landlock_abi": reachable.landlock_abi,
-            "missing": reachable.missing, "remedy": reachable.remedy,
+            "missing": reachable.missing, "control_groups": reachable.control_groups, "remedy": reachable.remedy,
             "fix": host::changes().ok(),
         },
         "tokenizers": bench_proxy::TOKENIZERS,
