@@ -56,7 +56,6 @@ fn every_attempt_has_a_line_and_unknown_is_empty() {
 }
 
 #[test]
-#[expect(clippy::wildcard_enum_match_arm, reason = "the types of a format that is not ours")]
 fn the_table_for_data_frames_says_what_the_table_for_spreadsheets_says() {
     let (plan, cells) = (two_arms(), journal(&two_arms()));
     let protocol = Protocol::read(&plan.lock()).unwrap();
