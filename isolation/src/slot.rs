@@ -8,9 +8,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{IFlags, Mode, OFlags};
-
 use crate::discard::discard;
+use crate::spread::spread;
 use crate::template::copy_template;
 use crate::untouched::HandedOver;
 use crate::workspace::{Workspace, WorkspaceError};
@@ -194,18 +193,6 @@ impl Slot {
         handed.note_empty(workspace.home());
         handed.note_empty(workspace.tmp());
         Ok(workspace)
-    }
-}
-
-/// Asks the file system (ext4 knows the wish, to others it is nothing) for a region of its own for each directory made in
-/// this one: creating is slow where much has just been deleted, and here one directory is filled while another one is
-/// emptied.
-fn spread(dir: &Path) {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    if let Ok(dir) = rustix::fs::open(dir, flags, Mode::empty())
-        && let Ok(flags) = rustix::fs::ioctl_getflags(&dir)
-    {
-        let _ = rustix::fs::ioctl_setflags(&dir, flags | IFlags::TOPDIR);
     }
 }
 

@@ -38,6 +38,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
     Estimate::of(&source.plan, &open_cells(&source, place.path()), Path::new("runs")).agree(options.yes)?;
     let means = Means::ready(&source, &place::absolute(place.path()))?;
     let run_dir = RunDir::create(place.path()).or_exit(Exit::Usage)?;
+    bench_isolation::spread(run_dir.root());
     let _held = HeldLock::take(run_dir.root()).or_exit(Exit::Environment)?;
     keep_plan(&source, &run_dir, &place)?;
     let display = show_progress(&source, &run_dir, options)?;
