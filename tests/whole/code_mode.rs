@@ -82,7 +82,7 @@ fn first_requests_grow_by_what_is_shown() {
     let surfaces = ["bare", "code-mode", "code-servers", "bare-servers"];
     let arm = |surface: &&str| format!("[[arm]]\nname = \"{surface}\"\nsurface = \"{surface}\"\n");
     let arms: String = surfaces.iter().map(arm).collect();
-    place.file("sizes.toml", &format!("name = \"sizes\"\nrepeats = 1\nsuite = \"smoke\"\n{arms}"));
+    place.file("sizes.toml", &format!("name = \"sizes\"\nrepeats = 1\nsuite = \"default\"\n{arms}"));
     let shown = place.bench(&["surface", "sizes.toml", "--json"]).exits(0);
     let value: Value = serde_json::from_str(&shown.stdout).unwrap();
     let bytes = |arm: &str| -> f64 {
