@@ -27,6 +27,10 @@ const OF_TABLE: f64 = 4_000.0;
 /// Probability of a normal value more than two standard deviations above its mean.
 const BEYOND_TWO_ERRORS: f64 = 0.0228;
 
+/// Errors beyond which no rate may lie, and the probability of a normal value beyond them.
+const FAR: f64 = 3.5;
+const BEYOND_FAR: f64 = 0.000_233;
+
 /// Probability of at least `count` events where `mean` are expected.
 fn poisson_tail(count: u32, mean: f64) -> f64 {
     let mut term = (-mean).exp();
@@ -58,34 +62,46 @@ impl Counts {
     }
 }
 
-/// Rates that lie above what a table allows.
+/// Rates held against a table.
 #[derive(Debug, Default)]
 struct Judge {
-    wrong: Vec<String>,
+    held: u32,
+    beyond_two: Vec<String>,
+    beyond_far: Vec<String>,
 }
 
 impl Judge {
     /// At most the table's percentage and two Monte-Carlo errors, ours and the table's. Where fewer than five of ours are
-    /// expected an error says little, and the probability beyond two of them takes its place.
+    /// expected an error says little, and the probability beyond it takes its place.
     fn at_most(&mut self, name: String, counts: Counts, found: u32, table: f64) {
         let all = f64::from(counts.all);
         // The table has one decimal.
         let share = (table / 100.0).max(0.0005);
         let error = (share * (1.0 - share) * (1.0 / all + 1.0 / OF_TABLE)).sqrt();
-        let percent = 100.0 * f64::from(found) / all;
-        println!("{name:<40} {percent:>6.2} %, table {table:>5.1} %, error {:.2}", 100.0 * error);
-        let at_most = share + (share * (1.0 - share) / OF_TABLE).sqrt();
-        let is_more = match share * all < 5.0 {
-            true => poisson_tail(found, at_most * all) < BEYOND_TWO_ERRORS,
-            false => percent > table + 200.0 * error,
+        let rate = f64::from(found) / all;
+        println!("{name:<40} {:>6.2} %, table {table:>5.1} %, error {:.2}", 100.0 * rate, 100.0 * error);
+        let tail = poisson_tail(found, (share + (share * (1.0 - share) / OF_TABLE).sqrt()) * all);
+        let is_beyond = |errors: f64, probability: f64| match share * all < 5.0 {
+            true => tail < probability,
+            false => rate > share + errors * error,
         };
-        if is_more {
-            self.wrong.push(name);
+        self.held += 1;
+        if is_beyond(2.0, BEYOND_TWO_ERRORS) {
+            self.beyond_two.push(name.clone());
+        }
+        if is_beyond(FAR, BEYOND_FAR) {
+            self.beyond_far.push(name);
         }
     }
 
+    /// Of many rates that lie exactly at the table's, a few are beyond two errors all the same: as many as chance allows
+    /// may be, none of them far.
     fn done(self) {
-        assert!(self.wrong.is_empty(), "more than the tables allow: {:?}", self.wrong);
+        let allowed =
+            (0..).find(|k| poisson_tail(k + 1, BEYOND_TWO_ERRORS * f64::from(self.held)) < 0.05).unwrap();
+        println!("beyond two errors: {:?}; chance allows {allowed} of {}", self.beyond_two, self.held);
+        assert!(self.beyond_far.is_empty(), "far more than the tables allow: {:?}", self.beyond_far);
+        assert!(self.beyond_two.len() as u32 <= allowed, "more than the tables allow: {:?}", self.beyond_two);
     }
 }
 
