@@ -24,8 +24,6 @@ use super::words::{negative_control_words, reason_in_words, verdict_word};
 use crate::analysis::Analysis;
 use crate::rows::Rows;
 
-const TEMPLATE: &str = include_str!("../../../templates/report.html");
-
 /// Where the evidence of a cell can be opened from the page; none = no link.
 pub type CellLink<'a> = &'a dyn Fn(&bench_record::CellRecord) -> Option<String>;
 
@@ -50,7 +48,7 @@ pub fn html(analysis: &Analysis, rows: &Rows<'_>, link: CellLink<'_>) -> String 
         provenance: provenance(analysis),
         level: super::estimate::level(1.0 - 2.0 * analysis.preflight.alpha),
     };
-    page::page(TEMPLATE, Value::from(Serde(&values)))
+    page::page(page::Template::Report, Value::from(Serde(&values)))
 }
 
 #[derive(Serialize)]

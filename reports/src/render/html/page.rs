@@ -1,6 +1,8 @@
 //! What every page has: one formatter that escapes every value of a template, a policy under which nothing but the
 //! page's own script runs and nothing is ever fetched, style and script inside the file.
 
+use std::sync::LazyLock;
+
 use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment, Error, Output, State, UndefinedBehavior, Value};
 use sha2::{Digest as _, Sha256};
@@ -11,21 +13,58 @@ const STYLE: &str = include_str!("../../../templates/page.css");
 const SCRIPT: &str = include_str!("../../../templates/page.js");
 const BASE: &str = include_str!("../../../templates/base.html");
 
-/// A page from a template that extends `base.html`. Values marked safe are HTML made here; all others are escaped.
-pub(crate) fn page(template: &'static str, values: Value) -> String {
+/// What can be made into a page; each template extends `base.html`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Template {
+    /// `report.html`: a run.
+    Report,
+    /// A page of `traces/`: a block.
+    Block,
+}
+
+impl Template {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Report => "report.html",
+            Self::Block => "block.html",
+        }
+    }
+
+    /// Its source, of which a page's stamp depends.
+    pub(crate) fn source(self) -> &'static str {
+        match self {
+            Self::Report => include_str!("../../../templates/report.html"),
+            Self::Block => include_str!("../../../templates/block.html"),
+        }
+    }
+}
+
+/// The templates, read once: a run has a page for each of its blocks.
+static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_formatter(write_value);
-    environment.add_template("base.html", BASE).expect("our own template is well formed");
-    environment.add_template("page.html", template).expect("our own template is well formed");
-    let shared = minijinja::context! {
+    let ours = [Template::Report, Template::Block].map(|template| (template.name(), template.source()));
+    for (name, source) in [("base.html", BASE)].into_iter().chain(ours) {
+        environment.add_template(name, source).expect("our own template is well formed");
+    }
+    environment
+});
+
+/// What every page holds.
+static SHARED: LazyLock<Value> = LazyLock::new(|| {
+    minijinja::context! {
         style => Value::from_safe_string(STYLE.to_owned()),
         script => Value::from_safe_string(SCRIPT.to_owned()),
         policy => policy(),
-    };
-    let all = minijinja::context! { ..values, ..shared };
-    let page = environment.get_template("page.html").and_then(|template| template.render(all));
+    }
+});
+
+/// A page. Values marked safe are HTML made here; all others are escaped.
+pub(crate) fn page(template: Template, values: Value) -> String {
+    let all = minijinja::context! { ..values, ..SHARED.clone() };
+    let page = ENVIRONMENT.get_template(template.name()).and_then(|template| template.render(all));
     page.expect("our own template finds every value that it names")
 }
 

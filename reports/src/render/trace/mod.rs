@@ -11,10 +11,9 @@ use minijinja::Value;
 use minijinja::value::Serde;
 use serde::Serialize;
 
-use super::html::page::{made, page};
+use super::html::page::{Template, made, page};
 use super::words::plain;
 
-const TEMPLATE: &str = include_str!("../../../templates/block.html");
 /// Characters of one text that a page holds.
 const SHOWN: usize = 12_000;
 
@@ -34,7 +33,8 @@ pub fn trace_place(record: &CellRecord) -> (String, String) {
 
 /// By what a page is known to be up to date: everything that it is made of, as a digest.
 pub fn trace_stamp(records: &[&CellRecord]) -> String {
-    let mut words = vec![env!("CARGO_PKG_VERSION").to_owned(), Sha256Hex::of(TEMPLATE).to_string()];
+    let mut words =
+        vec![env!("CARGO_PKG_VERSION").to_owned(), Sha256Hex::of(Template::Block.source()).to_string()];
     for record in records {
         let evidence = record.dir_sha256.as_ref().map_or(record.ended_at.as_str(), Sha256Hex::as_str);
         words.push(format!("{} {} {} {evidence}", record.cell_id(), record.attempt, record.ending.kind));
@@ -125,7 +125,7 @@ pub fn trace_page(block: &str, attempts: &[Attempt<'_>]) -> String {
         order: records.iter().map(|record| (trace_place(record).1, label(record))).collect(),
         cells: attempts.iter().map(cell).collect(),
     };
-    page(TEMPLATE, Value::from(Serde(&values)))
+    page(Template::Block, Value::from(Serde(&values)))
 }
 
 fn label(record: &CellRecord) -> String {
