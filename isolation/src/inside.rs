@@ -1,8 +1,8 @@
-//! The launcher's processes, from the inside: the launcher itself, a supervisor per cell, the agent process.
+//! The launcher's processes, from the inside: the launcher itself, supervisors with a cell each, the agent process.
 //!
 //! ```text
 //! harness ── launcher (one a run, one thread, non-dumpable, no key in its environment)
-//!               └── supervisor of a cell (outside the walls, so the agent cannot forge its report)
+//!               └── supervisor (one cell at a time, outside the walls, so the agent cannot forge its report)
 //!                      └── init (from level L2: process 1 of the cell's namespaces, makes its root and its network)
 //!                             └── agent process (puts the walls up around itself, probes them, becomes the program)
 //! ```
@@ -21,6 +21,7 @@ pub(crate) mod limits;
 pub(crate) mod lookout;
 pub(crate) mod probe;
 pub(crate) mod supervisor;
+mod supervisors;
 pub(crate) mod tree;
 pub(crate) mod trial;
 pub(crate) mod user;

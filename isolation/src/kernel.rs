@@ -5,7 +5,11 @@
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
 
+use rustix::io::Errno;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use rustix::process::{Pid, Signal};
 use tokio::io::unix::AsyncFd;
 
@@ -183,7 +187,7 @@ fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
 }
 
 /// What processes have used.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Usage {
     /// User and system time, in microseconds.
     pub(crate) cpu_us: u64,
@@ -191,29 +195,62 @@ pub(crate) struct Usage {
     pub(crate) peak_rss_bytes: u64,
 }
 
-/// Whose usage is asked for.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum UsageOf {
-    /// This process.
-    Own,
-    /// Every descendant that has been waited for.
-    Children,
+impl Usage {
+    fn of(raw: &libc::rusage) -> Self {
+        let micros = |t: libc::timeval| t.tv_sec as u64 * 1_000_000 + t.tv_usec as u64;
+        Self {
+            cpu_us: micros(raw.ru_utime) + micros(raw.ru_stime),
+            peak_rss_bytes: raw.ru_maxrss as u64 * 1024,
+        }
+    }
+
+    /// Of both together.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            cpu_us: self.cpu_us + other.cpu_us,
+            peak_rss_bytes: self.peak_rss_bytes.max(other.peak_rss_bytes),
+        }
+    }
 }
 
-/// Usage so far.
-pub(crate) fn usage(of: UsageOf) -> Usage {
-    let who = match of {
-        UsageOf::Own => libc::RUSAGE_SELF,
-        UsageOf::Children => libc::RUSAGE_CHILDREN,
-    };
+/// What this process has used so far.
+pub(crate) fn own_usage() -> Usage {
     // SAFETY: an all-zero rusage is valid storage for the call to fill.
     let raw = unsafe {
         let mut raw: libc::rusage = std::mem::zeroed();
-        libc::getrusage(who, &mut raw);
+        libc::getrusage(libc::RUSAGE_SELF, &mut raw);
         raw
     };
-    let micros = |t: libc::timeval| t.tv_sec as u64 * 1_000_000 + t.tv_usec as u64;
-    Usage { cpu_us: micros(raw.ru_utime) + micros(raw.ru_stime), peak_rss_bytes: raw.ru_maxrss as u64 * 1024 }
+    Usage::of(&raw)
+}
+
+/// A child that has ended and been waited for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dead {
+    /// Which.
+    pub(crate) pid: Pid,
+    /// How it ended.
+    pub(crate) status: ExitStatus,
+    /// What it and the children that it waited for have used.
+    pub(crate) usage: Usage,
+}
+
+/// Takes leave of a child that has ended; `None` while all that there are run. The error is `ECHILD` where there is none.
+pub(crate) fn take_dead() -> rustix::io::Result<Option<Dead>> {
+    let mut status = 0;
+    // SAFETY: both structures are live storage for the call to fill; an all-zero rusage is valid.
+    let (pid, raw) = unsafe {
+        let mut raw: libc::rusage = std::mem::zeroed();
+        (libc::wait4(-1, &raw mut status, libc::WNOHANG, &raw mut raw), raw)
+    };
+    match pid {
+        -1 => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::CHILD)),
+        pid => Ok(Pid::from_raw(pid).map(|pid| Dead {
+            pid,
+            status: ExitStatus::from_raw(status),
+            usage: Usage::of(&raw),
+        })),
+    }
 }
 
 /// Drops a capability from the bounding set; `Ok(false)` once the number is beyond the kernel's last one.
@@ -261,6 +298,17 @@ pub(crate) fn place_descriptor(source: impl AsFd, target: i32) -> io::Result<()>
     }
 }
 
+/// Sends an order's descriptors, with one byte that carries them.
+pub(crate) fn send_with_descriptors(socket: &OwnedFd, fds: [&OwnedFd; 4]) -> io::Result<()> {
+    let fds = fds.map(|fd| fd.as_fd());
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    ancillary.push(SendAncillaryMessage::ScmRights(&fds));
+    let body = [io::IoSlice::new(b"c")];
+    rustix::net::sendmsg(socket, &body, &mut ancillary, SendFlags::NOSIGNAL)?;
+    Ok(())
+}
+
 /// Lets the runtime that calls this watch a descriptor.
 pub(crate) fn watch(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: an `OwnedFd` names the same open file for as long as the registration owns it.
@@ -269,7 +317,7 @@ pub(crate) fn watch(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
 
 /// CPU (user + system) of this process so far, milliseconds.
 pub fn own_cpu_ms() -> f64 {
-    usage(UsageOf::Own).cpu_us as f64 / 1000.0
+    own_usage().cpu_us as f64 / 1000.0
 }
 
 /// The user that this process acts as; 0 = root.

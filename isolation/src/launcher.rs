@@ -7,12 +7,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use bench_core::IsolationLevel;
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, SocketFlags, SocketType,
 };
 use rustix::pipe::PipeFlags;
 use tokio::io::unix::AsyncFd;
@@ -183,7 +183,7 @@ impl Launcher {
         };
         loop {
             let mut ready = control.writable().await.map_err(gone)?;
-            match ready.try_io(|control| send_with_descriptors(control.get_ref(), fds)) {
+            match ready.try_io(|control| kernel::send_with_descriptors(control.get_ref(), fds)) {
                 Ok(sent) => return sent.map_err(gone),
                 Err(_would_block) => {}
             }
@@ -254,16 +254,6 @@ fn order_file(order: &Order) -> Result<OwnedFd, LaunchError> {
     Ok(file.into())
 }
 
-fn send_with_descriptors(control: &OwnedFd, fds: [&OwnedFd; 4]) -> std::io::Result<()> {
-    let fds = fds.map(|fd| fd.as_fd());
-    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
-    let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    ancillary.push(SendAncillaryMessage::ScmRights(&fds));
-    let body = [std::io::IoSlice::new(b"c")];
-    rustix::net::sendmsg(control, &body, &mut ancillary, SendFlags::NOSIGNAL)?;
-    Ok(())
-}
-
 /// A cell's first report where it has a network of its own: its listener.
 async fn receive_listener(socket: &AsyncFd<OwnedFd>) -> Result<TcpListener, LaunchError> {
     let gone = |detail: String| LaunchError::LauncherDied { detail };
@@ -274,7 +264,8 @@ async fn receive_listener(socket: &AsyncFd<OwnedFd>) -> Result<TcpListener, Laun
         if datagram.is_empty() {
             return Err(gone("the cell's supervisor ended without a report".to_owned()));
         }
-        return match (serde_json::from_slice(&datagram).map_err(|error| gone(error.to_string()))?, fd) {
+        let report: Report = serde_json::from_slice(&datagram).map_err(|error| gone(error.to_string()))?;
+        return match (report, fd) {
             (Report::Listening, Some(fd)) => Ok(TcpListener::from(fd)),
             (Report::Refused(refusal), _) => Err(refusal.into()),
             (_, _) => Err(LaunchError::setup("take the cell's listener", "its reports come out of order")),
@@ -302,17 +293,27 @@ fn receive_with_descriptor(socket: &OwnedFd) -> std::io::Result<(Vec<u8>, Option
 /// The next report of a cell's supervisor.
 pub(crate) async fn receive(socket: &AsyncFd<OwnedFd>) -> Result<Report, LaunchError> {
     let gone = |detail: String| LaunchError::LauncherDied { detail };
-    let mut datagram = vec![0u8; 256 * 1024];
     let mut was_reset = false;
     loop {
         let mut ready = socket.readable().await.map_err(|error| gone(error.to_string()))?;
         let received = ready.try_io(|socket| {
-            Ok(rustix::net::recv(socket.get_ref(), &mut datagram[..], RecvFlags::DONTWAIT)?.0)
+            // How long it is, before there is room for it.
+            let look = RecvFlags::DONTWAIT | RecvFlags::PEEK | RecvFlags::TRUNC;
+            let (_, length) = rustix::net::recv(socket.get_ref(), &mut [0u8; 0][..], look)?;
+            let mut datagram = Vec::with_capacity(length);
+            if length == 0 {
+                return Ok(datagram);
+            }
+            let into = spare_capacity(&mut datagram);
+            rustix::net::recv(socket.get_ref(), into, RecvFlags::DONTWAIT)?;
+            Ok(datagram)
         });
         match received {
-            Ok(Ok(0)) => return Err(gone("the cell's supervisor ended without a report".to_owned())),
-            Ok(Ok(count)) => {
-                return serde_json::from_slice(&datagram[..count]).map_err(|error| gone(error.to_string()));
+            Ok(Ok(datagram)) if datagram.is_empty() => {
+                return Err(gone("the cell's supervisor ended without a report".to_owned()));
+            }
+            Ok(Ok(datagram)) => {
+                return serde_json::from_slice(&datagram).map_err(|error| gone(error.to_string()));
             }
             // A supervisor that left before it read a wish to stop: what it reported is still to be read.
             Ok(Err(error)) if reset(&error) && !was_reset => was_reset = true,

@@ -68,13 +68,14 @@ impl Order {
     }
 }
 
-/// What a cell tells the harness: perhaps `Listening`, then `Started` and `Ended`, or `Refused`.
+/// What a cell tells the harness: perhaps `Listening`, then `Started` and `Ended`, or `Refused`. `R` = [`Raised`], or its JSON
+/// where it is only passed on.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Report {
+pub(crate) enum Report<R = Raised> {
     /// The cell's own network has a listener, which travels beside this; the program waits for [`GO`].
     Listening,
     /// The walls stand, every probe held, the program runs.
-    Started(Raised),
+    Started(R),
     /// The program never ran.
     Refused(Refusal),
     /// Some of what was tried, as the supervisor heard it.

@@ -3,13 +3,17 @@
 //! `cargo bench -p bench --bench cell`. A trivial cell copies four files, runs a one-line agent that makes one request
 //! through its recorder, and one-line verifier in a second cell. The cost of a cell is the difference between a run of
 //! many and a run of few, so that start-up and report are not in it; CPU is user + system of bench and all its
-//! descendants. The floor is the same one-liners spawned bare, answered by a thread of this program.
+//! descendants. The floor is the same one-liners spawned bare, answered by a thread of this program: without walls,
+//! with the environment and, for root, the user that they have in a cell. A shell reads its locale's files and looks up
+//! who it is, which is its own work wherever it stands.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -24,6 +28,11 @@ printf 'POST /v1/chat/completions HTTP/1.1\\r\\nhost: x\\r\\nauthorization: Bear
 read -r line <&3; echo done > done.txt";
 const VERIFIER: &str = "read -r word < done.txt; [ \"$word\" = done ]";
 const CANARY: &str = "bench-canary-0000-trivial-cell";
+/// What every cell's environment holds beside its directories.
+const IN_A_CELL: [(&str, &str); 4] =
+    [("PATH", "/usr/bin:/bin"), ("LANG", "C.UTF-8"), ("TERM", "dumb"), ("GIT_CONFIG_NOSYSTEM", "1")];
+/// The user of the first slot, where root runs the cells.
+const OWNER: u32 = 64_000;
 
 /// CPU and wall of one measurement, milliseconds per cell.
 #[derive(Clone, Copy)]
@@ -38,6 +47,8 @@ fn main() {
         return;
     }
     let dir = tempfile::tempdir().expect("a temporary directory");
+    // The user of the bare commands passes through it.
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).expect("its mode");
     write_suite(dir.path());
     let mut cells = Vec::new();
     let mut floors = Vec::new();
@@ -127,6 +138,9 @@ fn floor(root: &Path) -> PerCell {
     });
     let dir = root.join("floor");
     fs::create_dir_all(&dir).expect("a folder");
+    if is_root() {
+        std::os::unix::fs::chown(&dir, Some(OWNER), Some(OWNER)).expect("a folder to give away");
+    }
     let (before, began) = (children_cpu_ms(), Instant::now());
     for _ in 0..MANY - FEW {
         bare(&dir, &["/bin/bash", "-c", AGENT], &url);
@@ -142,18 +156,27 @@ fn floor(root: &Path) -> PerCell {
 }
 
 fn bare(dir: &Path, argv: &[&str], url: &str) {
-    let status = Command::new(argv[0])
+    let mut command = Command::new(argv[0]);
+    command
         .args(&argv[1..])
         .current_dir(dir)
         .env_clear()
-        .env("PATH", "/usr/bin:/bin")
+        .envs(IN_A_CELL)
+        .env("HOME", dir)
+        .env("TMPDIR", dir)
         .env("BENCH_BASE_URL", url)
         .env("BENCH_API_KEY", "dummy")
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .status()
-        .expect("a shell starts");
-    assert!(status.success());
+        .stdout(Stdio::null());
+    if is_root() {
+        command.uid(OWNER).gid(OWNER);
+    }
+    assert!(command.status().expect("a shell starts").success());
+}
+
+fn is_root() -> bool {
+    // SAFETY: geteuid takes nothing and cannot fail.
+    unsafe { libc::geteuid() == 0 }
 }
 
 /// User + system CPU of all descendants that were waited for.

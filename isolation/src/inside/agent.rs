@@ -15,7 +15,7 @@ use super::probe::Outsiders;
 use super::user::CellUser;
 use super::{capabilities, limits, probe, view};
 use crate::gaps::Mechanism;
-use crate::kernel::{self, Image, UsageOf};
+use crate::kernel::{self, Image};
 use crate::layout::Use;
 use crate::message::{Order, Raised, Refusal};
 use crate::notify::hand_over;
@@ -56,7 +56,7 @@ pub(crate) fn become_program(mut start: Start<'_>) -> ! {
     let ear = start.ear.take();
     let refusal = match prepare(&start, ear) {
         Err(refusal) => refusal,
-        Ok(raised) => execute(start.order, start.surroundings.own_image.as_fd(), &raised, &mut words),
+        Ok(raised) => execute(start.order, start.surroundings.own_image.as_fd(), raised, &mut words),
     };
     say(&mut words, &Err(refusal));
     kernel::leave(1)
@@ -206,7 +206,7 @@ fn enter(cwd: &Path) -> Result<(), Refusal> {
 }
 
 /// Everything is decided: tells the supervisor and executes. Returns only a failure.
-fn execute(order: &Order, own: BorrowedFd<'_>, raised: &Raised, words: &mut std::fs::File) -> Refusal {
+fn execute(order: &Order, own: BorrowedFd<'_>, raised: Raised, words: &mut std::fs::File) -> Refusal {
     let name = match &order.program {
         Some(path) => path.as_os_str().as_bytes().to_vec(),
         None => b"/proc/self/exe".to_vec(),
@@ -229,8 +229,8 @@ fn execute(order: &Order, own: BorrowedFd<'_>, raised: &Raised, words: &mut std:
         Some(_) => Image::Path(&argv[0]),
         None => Image::Descriptor(own),
     };
-    let setup_cpu_us = kernel::usage(UsageOf::Own).cpu_us;
-    say(words, &Ok(Raised { exec_at_ns: kernel::monotonic_ns(), setup_cpu_us, ..raised.clone() }));
+    let setup_cpu_us = kernel::own_usage().cpu_us;
+    say(words, &Ok(Raised { exec_at_ns: kernel::monotonic_ns(), setup_cpu_us, ..raised }));
     let error = kernel::execute(&image, &argv, &envp);
     let program =
         order.program.as_ref().map_or("the harness's own binary".into(), |path| path.display().to_string());

@@ -9,7 +9,7 @@ use rustix::net::{
 };
 
 use crate::kernel;
-use crate::message::{GO, Refusal, Report};
+use crate::message::{GO, Raised, Refusal, Report};
 
 const WALL: &str = "network namespace";
 
@@ -42,7 +42,8 @@ fn listener(port: u16) -> Result<OwnedFd, Errno> {
 }
 
 fn hand_out(listener: &OwnedFd, harness: &OwnedFd) -> Result<(), Errno> {
-    let text = serde_json::to_vec(&Report::Listening).expect("our own reports are valid JSON values");
+    let text =
+        serde_json::to_vec(&Report::<Raised>::Listening).expect("our own reports are valid JSON values");
     let fds = [listener.as_fd()];
     let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);

@@ -4,6 +4,7 @@
 //! ms of waiting, so what trees of version 1 hold begins when a cell has lived for [`SETTLED`]. [`super::groups`] makes
 //! groups and lends them.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -31,6 +32,8 @@ const PATIENCE: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(crate) struct Group {
     parts: Vec<Part>,
+    /// Has this process ended who was in it?
+    was_ended: Cell<bool>,
 }
 
 /// Where a directory of a group is made.
@@ -65,7 +68,7 @@ pub(crate) struct Hits {
 impl Group {
     /// A group without a directory yet.
     pub(crate) fn nowhere() -> Self {
-        Self { parts: Vec::new() }
+        Self { parts: Vec::new(), was_ended: Cell::new(false) }
     }
 
     /// Makes the directory of this name and sets the limits of its controllers.
@@ -119,11 +122,12 @@ impl Group {
         false
     }
 
-    /// Stops every process of it and ends them all in one step of the kernel, where it can; else nothing happens.
-    pub(crate) fn end(&self) {
+    /// Stops every process of it and ends them all in one step of the kernel, where it can. True = nobody was in it.
+    pub(crate) fn end(&self) -> bool {
         if self.is_empty() {
-            return;
+            return true;
         }
+        self.was_ended.set(true);
         for part in self.parts.iter().filter(|part| part.unified) {
             // Frozen first: nothing is written any more while the others die. A kernel without one of the files (both came
             // with versions older than Landlock's) leaves it to the walk over the tree.
@@ -131,6 +135,12 @@ impl Group {
                 let _ = write(&part.dir.join(file), "1");
             }
         }
+        false
+    }
+
+    /// May another cell be born into it, as far as this process knows? See [`Group::is_as_new`].
+    pub(crate) fn serves_again(&self) -> bool {
+        !self.was_ended.get()
     }
 
     /// Can it be lent again? One that was killed cannot: some kernels kill whoever is born into it later as well.
@@ -291,7 +301,7 @@ mod tests {
     }
 
     fn group(top: &Path, controllers: &[Controller]) -> Group {
-        Group { parts: vec![part(top, true, controllers)] }
+        Group { parts: vec![part(top, true, controllers)], ..Group::nowhere() }
     }
 
     #[test]
@@ -305,7 +315,7 @@ mod tests {
         assert!(!group.is_empty(), "a file that says nothing proves nothing");
         events("populated 1\nfrozen 0\n");
         assert!(!group.is_empty());
-        group.end();
+        assert!(group.serves_again() && !group.end() && !group.serves_again());
         events("populated 0\nfrozen 1\n");
         assert!(group.is_empty());
         let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
@@ -322,7 +332,7 @@ mod tests {
         let (home, old) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let parts = vec![part(home.path(), true, &[]), part(old.path(), false, &[Controller::Memory])];
         std::fs::write(home.path().join("cgroup.procs"), "17\n").unwrap();
-        let group = Group { parts };
+        let group = Group { parts, ..Group::nowhere() };
         let mut settling = Settling::of(Some(&group));
         settling.turn();
         let moved = || std::fs::read_to_string(old.path().join("cgroup.procs")).unwrap();
@@ -332,7 +342,8 @@ mod tests {
         settling.turn();
         assert_eq!((moved().as_str(), settling.due.is_none()), ("17", true));
         assert!(group.phrase().ends_with("from its 50 ms on: memory 4 GiB"), "{}", group.phrase());
-        let unified_alone = Group { parts: vec![part(home.path(), true, &Controller::ALL)] };
+        let unified_alone =
+            Group { parts: vec![part(home.path(), true, &Controller::ALL)], ..Group::nowhere() };
         assert_eq!(Settling::of(Some(&unified_alone)).wait(Duration::MAX), Duration::MAX);
     }
 

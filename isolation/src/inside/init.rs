@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::pipe::PipeFlags;
 use rustix::process::{DumpableBehavior, Pid, Signal};
+use serde_json::value::RawValue;
 
 use super::agent::{self, Start};
 use super::group::{Group, Settling};
@@ -18,9 +19,9 @@ use super::launcher::Surroundings;
 use super::lookout::{self, Lookout};
 use super::supervisor::{self, GRACE, RunningTree};
 use super::{door, tree, user, view};
-use crate::kernel::{self, Fork, UsageOf};
+use crate::kernel::{self, Fork, Usage};
 use crate::layout::Layout;
-use crate::message::{Ended, Order, Raised, Refusal, StopCause};
+use crate::message::{Ended, Order, Refusal, StopCause};
 use crate::notify::Watched;
 
 const WALL: &str = "namespaces";
@@ -36,7 +37,7 @@ pub(crate) fn start(
     harness: &OwnedFd,
     (surroundings, group): (&Surroundings, Result<&Group, &str>),
     signals: OwnedFd,
-) -> Result<(RunningInit, Raised), Refusal> {
+) -> Result<(RunningInit, Box<RawValue>), Refusal> {
     let owner = user::owner(&order.policy)?;
     let (expected, ear) = supervisor::expect_listener(order, surroundings)?;
     let fail = |error: Errno| Refusal::setup("fork the cell's init", error);
@@ -60,7 +61,18 @@ pub(crate) fn start(
     match raised {
         Ok((raised, lookout)) => {
             let deadline = Instant::now() + Duration::from_millis(order.wall_ms) + PATIENCE;
-            Ok((RunningInit { init, channel, signals, deadline, lookout, told: None }, raised))
+            Ok((
+                RunningInit {
+                    init,
+                    channel,
+                    signals,
+                    deadline,
+                    lookout,
+                    told: None,
+                    usage: Usage::default(),
+                },
+                raised,
+            ))
         }
         Err(refusal) => {
             let _ = rustix::process::kill_process(init, Signal::KILL);
@@ -208,6 +220,7 @@ pub(crate) struct RunningInit {
     deadline: Instant,
     lookout: Lookout,
     told: Option<Ended>,
+    usage: Usage,
 }
 
 impl RunningInit {
@@ -217,7 +230,7 @@ impl RunningInit {
         let mut settling = Settling::of(group);
         let mut abandoned = false;
         loop {
-            if tree::reap().ended.iter().any(|(pid, _)| *pid == self.init) {
+            if self.reaps_init() {
                 self.hear();
                 return self.ended(emptied());
             }
@@ -257,6 +270,16 @@ impl RunningInit {
                 self.deadline = Instant::now() + PATIENCE;
             }
         }
+    }
+
+    /// Takes leave of whoever has ended: is the init among them? An orphan of an earlier cell cannot be.
+    fn reaps_init(&mut self) -> bool {
+        let mut is_among_them = false;
+        for dead in tree::reap().ended {
+            self.usage = self.usage.and(dead.usage);
+            is_among_them |= dead.pid == self.init;
+        }
+        is_among_them
     }
 
     fn wait_for_signal(&self, at_most: Duration) {
@@ -299,8 +322,8 @@ impl RunningInit {
             signal: Some(Signal::KILL.as_raw()),
             stopped_by: Some(StopCause::Abandoned),
             exit_at_ns: kernel::monotonic_ns(),
-            cpu_us: kernel::usage(UsageOf::Children).cpu_us,
-            peak_rss_bytes: kernel::usage(UsageOf::Children).peak_rss_bytes,
+            cpu_us: self.usage.cpu_us,
+            peak_rss_bytes: self.usage.peak_rss_bytes,
             survivors_killed: 0,
             quiescent: false,
         });

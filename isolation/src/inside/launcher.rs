@@ -1,4 +1,4 @@
-//! The launcher itself: waits for orders, forks a supervisor for each, ends them all when the harness is gone.
+//! The launcher itself: waits for orders, has a supervisor for each, ends them all when the harness is gone.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -8,12 +8,15 @@ use std::process::ExitCode;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::{Errno, FdFlags};
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, SocketFlags, SocketType,
+};
 use rustix::process::{DumpableBehavior, Pid, Signal};
 
 use super::group::Group;
 use super::groups::Groups;
 use super::probe::Outsiders;
+use super::supervisors::Supervisors;
 use super::{capabilities, heap, supervisor, tree, trial};
 use crate::kernel::{self, Fork};
 use crate::layout::SystemView;
@@ -187,16 +190,18 @@ fn greet(control: &OwnedFd, fault: Option<String>) {
 }
 
 fn serve(control: OwnedFd, signals: OwnedFd, surroundings: &Surroundings) {
-    let mut supervisors: HashSet<Pid> = HashSet::new();
+    let mut supervisors = Supervisors::default();
     loop {
-        let mut fds = [
+        let mut fds = vec![
             PollFd::from_borrowed_fd(control.as_fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN),
         ];
+        fds.extend(supervisors.ways());
         if matches!(rustix::event::poll(&mut fds, None), Err(error) if error != Errno::INTR) {
             break;
         }
         let (order_waits, signal_waits) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
+        supervisors.hear();
         if signal_waits {
             if kernel::take_signals(signals.as_fd()).contains(&Signal::TERM.as_raw()) {
                 break;
@@ -206,7 +211,9 @@ fn serve(control: OwnedFd, signals: OwnedFd, surroundings: &Surroundings) {
         if order_waits {
             match receive(&control) {
                 Ok(Some(connection)) => {
-                    supervisors.extend(start_cell(connection, &control, surroundings));
+                    if !supervisors.hand_over(&connection) {
+                        start_supervisor(connection, &control, surroundings, &mut supervisors);
+                    }
                 }
                 Ok(None) => break,
                 // A malformed order has no socket on which to answer; its sender sees the end of its connection.
@@ -220,30 +227,30 @@ fn serve(control: OwnedFd, signals: OwnedFd, surroundings: &Surroundings) {
 }
 
 /// Takes leave of supervisors that have ended. One that was killed leaves its tree to this process: end that as well.
-fn bury(supervisors: &mut HashSet<Pid>, signals: &OwnedFd, groups: &RefCell<Groups>) {
+fn bury(supervisors: &mut Supervisors, signals: &OwnedFd, groups: &RefCell<Groups>) {
     let mut orphans = false;
     let ended = tree::reap().ended;
-    for (pid, status) in &ended {
-        orphans |= !supervisors.remove(pid) || !status.exited();
+    for dead in &ended {
+        orphans |= !supervisors.remove(dead.pid) || dead.status.code().is_none();
     }
     if orphans {
-        let remains = tree::end_all(signals.as_fd(), supervisors);
-        for (pid, _) in remains.ended {
-            supervisors.remove(&pid);
+        let remains = tree::end_all(signals.as_fd(), &supervisors.pids());
+        for dead in remains.ended {
+            supervisors.remove(dead.pid);
         }
     }
-    ended.iter().for_each(|(pid, _)| groups.borrow_mut().take_back(*pid));
+    ended.iter().for_each(|dead| groups.borrow_mut().take_back(dead.pid));
 }
 
-fn end_supervisors(mut supervisors: HashSet<Pid>, signals: &OwnedFd) {
-    for pid in &supervisors {
-        let _ = rustix::process::kill_process(*pid, Signal::TERM);
+fn end_supervisors(mut supervisors: Supervisors, signals: &OwnedFd) {
+    for pid in supervisors.pids() {
+        let _ = rustix::process::kill_process(pid, Signal::TERM);
     }
     // Each supervisor has its own patience with its tree, so this wait is bounded.
     while !supervisors.is_empty() {
         let reaped = tree::reap();
-        for (pid, _) in &reaped.ended {
-            supervisors.remove(pid);
+        for dead in &reaped.ended {
+            supervisors.remove(dead.pid);
         }
         if reaped.empty {
             break;
@@ -258,7 +265,7 @@ fn end_supervisors(mut supervisors: HashSet<Pid>, signals: &OwnedFd) {
 }
 
 /// One order, or `None` at the end of the connection.
-fn receive(control: &OwnedFd) -> std::io::Result<Option<Connection>> {
+pub(crate) fn receive(control: &OwnedFd) -> std::io::Result<Option<Connection>> {
     let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0u8; 1];
@@ -278,26 +285,37 @@ fn receive(control: &OwnedFd) -> std::io::Result<Option<Connection>> {
     Ok(Some(Connection { order, socket, stdout, stderr }))
 }
 
-fn start_cell(connection: Connection, control: &OwnedFd, surroundings: &Surroundings) -> Option<Pid> {
+/// Forks one more supervisor, for this cell and those after it.
+fn start_supervisor(
+    connection: Connection,
+    control: &OwnedFd,
+    surroundings: &Surroundings,
+    supervisors: &mut Supervisors,
+) {
     let launcher = rustix::process::getpid();
     let group = surroundings.group();
-    match kernel::fork() {
-        Ok(Fork::Parent(pid)) => {
+    let forked =
+        rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+            .map_err(std::io::Error::from)
+            .and_then(|ways| Ok((kernel::fork()?, ways)));
+    match forked {
+        Ok((Fork::Parent(pid), (way, _))) => {
             if let Ok(group) = group {
                 surroundings.groups.borrow_mut().lend(pid, group);
             }
-            Some(pid)
+            supervisors.add(pid, way);
         }
-        Ok(Fork::Child) => {
-            // Or the harness would not see the launcher's end while this cell lives.
+        Ok((Fork::Child, (way, theirs))) => {
+            supervisors.let_go();
+            drop(way);
+            // Or the harness would not see the launcher's end while this supervisor lives.
             let _ =
                 kernel::place_descriptor(rustix::stdio::stdin(), std::os::fd::AsRawFd::as_raw_fd(control));
-            supervisor::supervise(connection, launcher, surroundings, &group)
+            supervisor::supervise(connection, (launcher, theirs), surroundings, &group)
         }
         Err(error) => {
             let refusal = Refusal::setup("fork the cell's supervisor", error);
             supervisor::report(&connection.socket, &Report::Refused(refusal));
-            None
         }
     }
 }

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::Pid;
+use serde_json::value::RawValue;
 
 use crate::classify::Grounds;
-use crate::message::{Raised, Refusal};
+use crate::message::Refusal;
 use crate::notify::{NotifySupervisor, Watched, take_over};
 use crate::seccomp::Filter;
 
@@ -50,13 +51,13 @@ impl Lookout {
     }
 }
 
-/// Listens to the agent process until its exec, which closes its end: walls and exec, or why not. `leader` finds its
+/// Listens to the agent process until its exec, which closes its end: its walls, or why not. `leader` finds its
 /// process id as it is here.
 pub(crate) fn until_exec(
     heard: OwnedFd,
     mut expected: Option<Expected>,
     leader: impl Fn() -> Option<Pid>,
-) -> Result<(Raised, Lookout), Refusal> {
+) -> Result<(Box<RawValue>, Lookout), Refusal> {
     let fail = |error: Errno| Refusal::setup("listen to the agent process", error);
     let deadline = Instant::now() + SETUP_PATIENCE;
     let mut lookout = Lookout::default();
@@ -100,7 +101,8 @@ fn read_more(heard: &OwnedFd, words: &mut Vec<u8>) -> rustix::io::Result<bool> {
     Ok(count > 0)
 }
 
-fn last_word(words: &[u8]) -> Result<Raised, Refusal> {
+/// The walls as the agent process describes them ([`crate::message::Raised`]), to be passed on as they are.
+fn last_word(words: &[u8]) -> Result<Box<RawValue>, Refusal> {
     let last = words.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty());
     match last {
         None => Err(Refusal::setup("put up the walls", "the agent process ended without a word")),

@@ -1,75 +1,136 @@
-//! The supervisor of one cell: outside the walls, one thread, subreaper of everything that the agent starts.
+//! A supervisor: outside the walls, one thread, subreaper of everything that an agent starts; one cell at a time.
 //!
-//! It starts the agent process, reports to the harness, keeps the wall limit, and leaves only when the tree is empty
-//! (or has resisted for too long, which it then says).
+//! It starts the agent process, reports to the harness, keeps the wall limit, and is done with a cell only when the tree is
+//! empty (or has resisted for too long, which it then says). It serves the next cell if this one ended by itself and left
+//! nobody; whoever had to be ended takes the supervisor with it.
 
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::pipe::PipeFlags;
-use rustix::process::{Pid, Signal, WaitStatus};
+use rustix::process::{Pid, Signal};
+use serde_json::value::RawValue;
 
 use super::agent::{self, Start};
-use super::group::{Group, Settling};
-use super::launcher::{Connection, Surroundings, read_order};
+use super::group::{Group, Hits, Settling};
+use super::launcher::{Connection, Surroundings, read_order, receive};
 use super::lookout::{self, Expected, Lookout};
+use super::supervisors::say_free;
 use super::{init, tree};
-use crate::kernel::{self, Fork, UsageOf};
-use crate::message::{Ended, Order, Raised, Refusal, Report, StopCause};
+use crate::kernel::{self, Dead, Fork, Usage};
+use crate::message::{Ended, Order, Refusal, Report, StopCause};
 use crate::notify::Watched;
 use crate::{grounds, seen};
 
 /// How long a stopped agent may tidy up after SIGTERM.
 pub(crate) const GRACE: Duration = Duration::from_millis(200);
 
-/// Runs one cell from its order to its last report.
+/// Body of a supervisor: its first cell, and those that the launcher hands it over its way.
 pub(crate) fn supervise(
-    connection: Connection,
-    launcher: Pid,
+    first: Connection,
+    (launcher, way): (Pid, OwnedFd),
     surroundings: &Surroundings,
     group: &Result<Group, String>,
 ) -> ! {
-    let Connection { order, socket, stdout, stderr } = connection;
-    let around = (surroundings, group.as_ref().map_err(String::as_str));
-    let group = group.as_ref().ok();
-    let hits = group.map(Group::hits);
-    let started = prepare(launcher)
-        .and_then(|signals| {
-            let order = read_order(&order).map_err(|error| Refusal::setup("read the order", error))?;
-            Ok((signals, order))
-        })
-        .and_then(|(signals, order)| {
-            if seen::has_namespaces(order.level) {
-                let (cell, raised) = init::start(&order, [stdout, stderr], &socket, around, signals)?;
-                Ok((Cell::Namespaces(cell), raised))
-            } else {
-                let (cell, raised) = start(&order, [stdout, stderr], around, signals)?;
-                Ok((Cell::Tree(cell), raised))
-            }
-        });
-    match started {
-        Ok((cell, raised)) => {
-            report(&socket, &Report::Started(raised));
-            let (ended, watched) = match cell {
-                Cell::Tree(tree) => tree.run(&socket, group),
-                Cell::Namespaces(namespaces) => namespaces.run(&socket, group),
-            };
-            let met = group.zip(hits).map(|(group, before)| group.hits().since(before)).unwrap_or_default();
-            if !met.is_empty() {
-                report(&socket, &Report::Attempts(met));
-            }
-            tell(&socket, watched);
-            report(&socket, &Report::Ended(ended));
+    match prepare(launcher) {
+        Ok(signals) => {
+            let hits = group.as_ref().map(Group::hits).unwrap_or_default();
+            let group = group.as_ref().map_err(String::as_str);
+            Supervisor { signals, way, surroundings, group, hits }.serve(first);
         }
-        Err(refusal) => report(&socket, &Report::Refused(refusal)),
+        Err(refusal) => report(&first.socket, &Report::Refused(refusal)),
     }
     kernel::leave(0)
 }
 
-/// What a supervisor has started.
+struct Supervisor<'a> {
+    signals: OwnedFd,
+    way: OwnedFd,
+    surroundings: &'a Surroundings,
+    group: Result<&'a Group, &'a str>,
+    /// How often the group had been held to a limit when its last cell ended.
+    hits: Hits,
+}
+
+impl Supervisor<'_> {
+    fn serve(&mut self, first: Connection) {
+        let mut next = Some(first);
+        while let Some(connection) = next {
+            let serves_again = self.run(connection);
+            next = if serves_again && say_free(&self.way) { self.wait_for_order() } else { None };
+        }
+    }
+
+    /// The next cell; none when there will be none.
+    fn wait_for_order(&self) -> Option<Connection> {
+        loop {
+            let mut fds = [
+                PollFd::from_borrowed_fd(self.way.as_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN),
+            ];
+            let _ = rustix::event::poll(&mut fds, None);
+            let (order, signal) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
+            if signal && kernel::take_signals(self.signals.as_fd()).contains(&Signal::TERM.as_raw()) {
+                return None;
+            }
+            if order {
+                return receive(&self.way).ok().flatten();
+            }
+        }
+    }
+
+    /// One cell from its order to its last report. False when nobody may come after it here.
+    fn run(&mut self, connection: Connection) -> bool {
+        let Connection { order, socket, stdout, stderr } = connection;
+        let (ended, watched) = match self.start(&order, [stdout, stderr], &socket) {
+            Ok((cell, raised)) => {
+                report(&socket, &Report::Started(raised));
+                match cell {
+                    Cell::Tree(tree) => tree.run(&socket, self.group.ok()),
+                    Cell::Namespaces(namespaces) => namespaces.run(&socket, self.group.ok()),
+                }
+            }
+            Err(refusal) => {
+                report(&socket, &Report::Refused(refusal));
+                return false;
+            }
+        };
+        let now = self.group.map(Group::hits).unwrap_or_default();
+        let met = now.since(std::mem::replace(&mut self.hits, now));
+        if !met.is_empty() {
+            report(&socket, &Report::Attempts(met));
+        }
+        tell(&socket, watched);
+        let undisturbed = ended.stopped_by.is_none() && ended.survivors_killed == 0 && ended.quiescent;
+        report(&socket, &Report::Ended(ended));
+        undisturbed && self.group.map_or(true, Group::serves_again)
+    }
+
+    fn start(
+        &self,
+        order: &OwnedFd,
+        outputs: [OwnedFd; 2],
+        socket: &OwnedFd,
+    ) -> Result<(Cell, Box<RawValue>), Refusal> {
+        let order = read_order(order).map_err(|error| Refusal::setup("read the order", error))?;
+        let signals = self.signals.try_clone().map_err(|error| Refusal::setup("watch the cell", error))?;
+        let around = (self.surroundings, self.group);
+        if seen::has_namespaces(order.level) {
+            let (cell, raised) = init::start(&order, outputs, socket, around, signals)?;
+            Ok((Cell::Namespaces(cell), raised))
+        } else {
+            let (cell, raised) = start(&order, outputs, around, signals)?;
+            Ok((Cell::Tree(cell), raised))
+        }
+    }
+}
+
+/// What it has started.
 enum Cell {
     /// A program and its tree, at level L1.
     Tree(RunningTree),
@@ -87,7 +148,7 @@ fn tell(socket: &OwnedFd, watched: Option<Watched>) {
 }
 
 /// Sends one report. A harness that is gone does not need it.
-pub(crate) fn report(socket: &OwnedFd, report: &Report) {
+pub(crate) fn report(socket: &OwnedFd, report: &Report<Box<RawValue>>) {
     let text = serde_json::to_vec(report).expect("our own reports are valid JSON values");
     let _ = rustix::net::send(socket, &text, SendFlags::NOSIGNAL);
 }
@@ -111,7 +172,7 @@ fn start(
     outputs: [OwnedFd; 2],
     (surroundings, group): (&Surroundings, Result<&Group, &str>),
     signals: OwnedFd,
-) -> Result<(RunningTree, Raised), Refusal> {
+) -> Result<(RunningTree, Box<RawValue>), Refusal> {
     let fail = |error: std::io::Error| Refusal::setup("fork the agent process", error);
     let (heard, words) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|error| fail(error.into()))?;
     let parent = Some(rustix::process::getpid());
@@ -168,14 +229,15 @@ pub(crate) struct RunningTree {
     signals: OwnedFd,
     deadline: Instant,
     lookout: Lookout,
-    status: Option<WaitStatus>,
+    status: Option<ExitStatus>,
     exit_at_ns: u64,
+    usage: Usage,
 }
 
 impl RunningTree {
     /// A leader that has been forked, and until when it may run. `signals` carries SIGCHLD and SIGTERM.
     pub(crate) fn new(leader: Pid, signals: OwnedFd, deadline: Instant, lookout: Lookout) -> Self {
-        Self { leader, signals, deadline, lookout, status: None, exit_at_ns: 0 }
+        Self { leader, signals, deadline, lookout, status: None, exit_at_ns: 0, usage: Usage::default() }
     }
 
     /// Follows it until its tree is empty; `socket` carries requests to stop. `group` = the control group that it is in and
@@ -185,23 +247,18 @@ impl RunningTree {
         if let Some(cause) = stopped_by {
             self.stop_leader(cause);
         }
-        if let Some(group) = group {
-            group.end();
-        }
+        let was_empty = group.is_none_or(Group::end);
         let remains = tree::end_all(self.signals.as_fd(), &HashSet::new());
         self.note(&remains.ended);
-        let usage = kernel::usage(UsageOf::Children);
-        let exit_code = self.status.and_then(|status| status.exit_status());
-        let signal = self.status.and_then(|status| status.terminating_signal());
         let ended = Ended {
-            exit_code,
-            signal,
+            exit_code: self.status.and_then(|status| status.code()),
+            signal: self.status.and_then(|status| status.signal()),
             stopped_by,
             exit_at_ns: self.exit_at_ns,
-            cpu_us: usage.cpu_us,
-            peak_rss_bytes: usage.peak_rss_bytes,
+            cpu_us: self.usage.cpu_us,
+            peak_rss_bytes: self.usage.peak_rss_bytes,
             survivors_killed: remains.killed_beside(self.leader),
-            quiescent: remains.quiescent && group.is_none_or(Group::is_empty),
+            quiescent: remains.quiescent && (was_empty || group.is_none_or(Group::is_empty)),
         };
         (ended, self.lookout.finish())
     }
@@ -275,10 +332,13 @@ impl RunningTree {
         }
     }
 
-    fn note(&mut self, ended: &[(Pid, WaitStatus)]) {
-        if let Some((_, status)) = ended.iter().find(|(pid, _)| *pid == self.leader) {
-            self.status = Some(*status);
-            self.exit_at_ns = kernel::monotonic_ns();
+    fn note(&mut self, ended: &[Dead]) {
+        for dead in ended {
+            self.usage = self.usage.and(dead.usage);
+            if dead.pid == self.leader {
+                self.status = Some(dead.status);
+                self.exit_at_ns = kernel::monotonic_ns();
+            }
         }
     }
 }

@@ -7,13 +7,14 @@
 
 use std::collections::HashSet;
 use std::os::fd::BorrowedFd;
+use std::os::unix::process::ExitStatusExt as _;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use rustix::process::{Pid, Signal};
 
-use crate::kernel;
+use crate::kernel::{self, Dead};
 
 /// How long a tree may resist before it counts as not to be ended.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -24,8 +25,8 @@ const QUICK_ROUNDS: u32 = 64;
 /// What reaping found.
 #[derive(Debug, Default)]
 pub(crate) struct Reaped {
-    /// Ended processes with their status.
-    pub(crate) ended: Vec<(Pid, WaitStatus)>,
+    /// Ended processes.
+    pub(crate) ended: Vec<Dead>,
     /// Is nobody left?
     pub(crate) empty: bool,
 }
@@ -34,8 +35,8 @@ pub(crate) struct Reaped {
 pub(crate) fn reap() -> Reaped {
     let mut reaped = Reaped::default();
     loop {
-        match rustix::process::wait(WaitOptions::NOHANG) {
-            Ok(Some(ended)) => reaped.ended.push(ended),
+        match kernel::take_dead() {
+            Ok(Some(dead)) => reaped.ended.push(dead),
             Ok(None) => return reaped,
             Err(Errno::INTR) => {}
             Err(_) => {
@@ -52,14 +53,14 @@ pub(crate) struct Remains {
     /// Is the tree proven empty?
     pub(crate) quiescent: bool,
     /// Everything reaped on the way.
-    pub(crate) ended: Vec<(Pid, WaitStatus)>,
+    pub(crate) ended: Vec<Dead>,
 }
 
 impl Remains {
     /// How many processes other than `leader` had to be killed.
     pub(crate) fn killed_beside(&self, leader: Pid) -> u32 {
-        let killed = |status: &WaitStatus| status.terminating_signal() == Some(Signal::KILL.as_raw());
-        let others = self.ended.iter().filter(|(pid, status)| *pid != leader && killed(status));
+        let killed = |dead: &Dead| dead.status.signal() == Some(Signal::KILL.as_raw());
+        let others = self.ended.iter().filter(|dead| dead.pid != leader && killed(dead));
         u32::try_from(others.count()).unwrap_or(u32::MAX)
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitCode, Stdio};
 
+use bench_core::IsolationLevel;
 use bench_isolation::{LaunchError, Stop};
 
 use crate::stage::{Stage, await_end_of, is_alive, level, read_pid, text};
@@ -18,6 +19,8 @@ pub(crate) fn cases() -> Vec<Case> {
         ("the_output_cap_ends_a_cell_and_both_ends_are_kept", Needs::Landlock, output_cap),
         ("a_cell_is_ended_on_request_or_when_dropped", Needs::Landlock, on_request),
         ("usage_of_the_whole_tree_is_told", Needs::Landlock, usage),
+        ("a_supervisor_serves_again_and_counts_each_cell_by_itself", Needs::Landlock, serves_again),
+        ("a_supervisor_that_had_to_end_somebody_serves_nobody_after", Needs::Landlock, serves_nobody_after),
         ("a_control_group_holds_a_cell_and_goes_with_the_launcher", Needs::Landlock, control_group),
         ("cells_end_with_the_harness", Needs::Landlock, with_the_harness),
         ("cells_end_with_the_launcher", Needs::Landlock, with_the_launcher),
@@ -121,6 +124,44 @@ fn usage() {
     assert!(exit.cpu_ms > 1.0, "{}", exit.cpu_ms);
     assert!(exit.peak_rss_bytes > 100_000, "{}", exit.peak_rss_bytes);
     assert!(exit.wall_ms > 0.0);
+}
+
+/// Supervisors that wait for a cell or have one.
+fn supervisors(stage: &Stage) -> Vec<String> {
+    let pid = stage.launcher.pid();
+    let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    list.split_ascii_whitespace().map(str::to_owned).collect()
+}
+
+fn serves_again() {
+    let stage = Stage::new();
+    let large = stage.run(stage.script(
+        "x=$(head -c 40000000 /dev/zero | tr '\\0' a); i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done",
+    ));
+    let first = supervisors(&stage);
+    for _ in 0..5 {
+        let small = stage.run(stage.script("exit 3"));
+        assert_eq!((small.exit_code, small.isolation.quiescent), (Some(3), true));
+        assert!(small.cpu_ms < large.cpu_ms / 2.0, "{} after {}", small.cpu_ms, large.cpu_ms);
+        assert!(small.peak_rss_bytes < large.peak_rss_bytes / 2, "{}", small.peak_rss_bytes);
+    }
+    let then = supervisors(&stage);
+    assert!(!first.is_empty() && first.iter().all(|pid| then.contains(pid)), "{first:?}, then {then:?}");
+}
+
+fn serves_nobody_after() {
+    let stage = Stage::new();
+    let exit = stage.run(stage.script(&format!(
+        "for f in a b c; do setsid sh -c \"echo \\$\\$ > $f; exec sleep 1000\" & done; {AWAIT}; echo $PPID"
+    )));
+    assert!(exit.isolation.survivors_killed >= 3);
+    let parent = text(&exit.stdout.head);
+    for _ in 0..3 {
+        let next = stage.run(stage.script("echo $PPID"));
+        assert_eq!((next.exit_code, next.isolation.survivors_killed), (Some(0), 0));
+        // In a pid namespace every cell's init is process 1.
+        assert!(level() > IsolationLevel::L1 || text(&next.stdout.head) != parent);
+    }
 }
 
 fn control_group() {
