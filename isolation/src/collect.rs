@@ -1,9 +1,10 @@
 //! Takes what an agent left out of its workspace without following it anywhere.
 //!
 //! Only regular files and directories are taken, opened beneath the workspace with links refused by the kernel. What
-//! is left out is listed with its reason. Names may hold any byte; contents are copied, never shared.
+//! is left out is listed with its reason. Names may hold any byte; contents are copied, never shared. Only a file that is
+//! known to stand as it was handed over is moved instead ([`crate::untouched`]).
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
+use crate::untouched::Remains;
 use crate::workspace::WorkspaceError;
 
 /// How much is taken at most.
@@ -35,12 +37,14 @@ impl Default for CollectCaps {
 /// What was taken, and what was not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Collected {
-    /// Regular files copied.
+    /// Regular files taken.
     pub files: u64,
     /// Directories made, without the root.
     pub dirs: u64,
-    /// Bytes copied.
+    /// Bytes of them.
     pub bytes: u64,
+    /// Those of the files that the agent has not touched.
+    pub untouched: BTreeSet<PathBuf>,
     /// What was left out, in order of names.
     pub left_out: Vec<LeftOut>,
 }
@@ -87,8 +91,13 @@ impl std::fmt::Display for Why {
     }
 }
 
-/// See [`crate::Workspace::collect`].
-pub(crate) fn collect(root: &Path, dest: &Path, caps: &CollectCaps) -> Result<Collected, WorkspaceError> {
+/// See [`crate::Workspace::collect`] and [`crate::Slot::collect`]: `remains` = what may be moved.
+pub(crate) fn collect(
+    root: &Path,
+    dest: &Path,
+    caps: &CollectCaps,
+    remains: Option<&Remains>,
+) -> Result<Collected, WorkspaceError> {
     std::fs::create_dir_all(dest).map_err(WorkspaceError::io("create", dest))?;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let open = |path: &Path| {
@@ -110,6 +119,13 @@ pub(crate) fn collect(root: &Path, dest: &Path, caps: &CollectCaps) -> Result<Co
             collected.leave_out(relative, Why::HardLink);
         } else {
             let budget = caps.max_bytes - collected.bytes;
+            let fits = entry.size <= budget;
+            if fits && remains.is_some_and(|remains| remains.pass(relative, &dest.join(relative))) {
+                collected.files += 1;
+                collected.bytes += entry.size;
+                collected.untouched.insert(relative.clone());
+                continue;
+            }
             copy_one(source.as_fd(), target.as_fd(), entry, budget, &mut collected).map_err(fail)?;
         }
     }

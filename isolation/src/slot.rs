@@ -8,10 +8,11 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::collect::{CollectCaps, Collected, collect};
 use crate::discard::discard;
 use crate::spread::spread;
 use crate::template::copy_template;
-use crate::untouched::HandedOver;
+use crate::untouched::{HandedOver, Passed};
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// Slots of one state directory; more cells at once are refused.
@@ -45,6 +46,8 @@ pub struct Slot {
     left: PathBuf,
     trash: PathBuf,
     handed: Arc<Mutex<HandedOver>>,
+    /// What of [`Slot::taken_dir`] was moved there, not copied.
+    passed: Option<Passed>,
     owner: Option<u32>,
     lock: Arc<File>,
 }
@@ -101,7 +104,8 @@ impl Slots {
                     let handed = Arc::clone(&self.handed);
                     let root = rustix::process::geteuid().is_root();
                     let owner = root.then_some(FIRST_OWNER + number as u32);
-                    return Ok(Slot { dir, taken, left, trash, handed, owner, lock: Arc::new(lock) });
+                    let lock = Arc::new(lock);
+                    return Ok(Slot { dir, taken, left, trash, handed, passed: None, owner, lock });
                 }
                 Err(std::fs::TryLockError::WouldBlock) => {}
                 Err(std::fs::TryLockError::Error(error)) => {
@@ -119,6 +123,7 @@ impl Slot {
     /// Regular files, directories, their exec bits and links that stay inside are copied; anything else is refused by
     /// name. A workspace made before from the same slot is gone afterwards.
     pub fn fresh(&mut self, template: Option<&Path>) -> Result<Workspace, WorkspaceError> {
+        self.passed = None;
         self.clear()?;
         let workspace = self.workspace();
         make_dir(workspace.root(), 0o700).map_err(WorkspaceError::io("create", workspace.root()))?;
@@ -139,22 +144,40 @@ impl Slot {
         Ok(workspace)
     }
 
-    /// Where to collect what an agent left: a directory that does not exist yet, which nobody but the harness enters.
-    pub fn taken(&mut self) -> Result<&Path, WorkspaceError> {
+    /// Collects what the agent left in this slot's workspace into [`Slot::taken_dir`], which nobody but the harness enters.
+    /// To be called when every process of the cell has ended. Files that it has not touched are moved, the rest is copied.
+    pub fn collect(
+        &mut self,
+        workspace: &Workspace,
+        caps: &CollectCaps,
+    ) -> Result<Collected, WorkspaceError> {
         make_dir(&self.trash, 0o700).map_err(WorkspaceError::io("create", &self.trash))?;
         discard(&self.taken, &self.trash)?;
-        Ok(&self.taken)
+        let remains = self.handed().left_at(workspace.root());
+        let collected = collect(workspace.root(), &self.taken, caps, remains.as_ref())?;
+        self.passed = remains.map(|remains| remains.passed(&collected.untouched));
+        Ok(collected)
     }
 
-    /// As [`Slot::fresh`], with what was collected into [`Slot::taken`] as the workspace: it is moved there, which
-    /// spares a file system a second copy.
+    /// Where [`Slot::collect`] puts what it takes.
+    pub fn taken_dir(&self) -> &Path {
+        &self.taken
+    }
+
+    /// As [`Slot::fresh`], with what stands in [`Slot::taken_dir`] as the workspace: it is moved there, which spares a file
+    /// system a second copy.
     pub fn fresh_of_taken(&mut self) -> Result<Workspace, WorkspaceError> {
         self.clear()?;
         let workspace = self.workspace();
         let root = workspace.root();
         std::fs::rename(&self.taken, root).map_err(WorkspaceError::io("create", root))?;
         set_mode(root, 0o700).map_err(WorkspaceError::io("set the mode of", root))?;
-        self.hand_over(workspace)
+        let root = root.to_owned();
+        let workspace = self.hand_over(workspace)?;
+        if let Some(passed) = self.passed.take() {
+            self.handed().note_passed(&root, passed);
+        }
+        Ok(workspace)
     }
 
     /// Everything away but a home or a tmp in which nothing happened, and a workspace of which something may serve again.
@@ -294,8 +317,8 @@ mod tests {
         let workspace = slot.fresh(None).unwrap();
         std::fs::write(workspace.root().join("left"), "x").unwrap();
         std::fs::write(workspace.home().join("kept back"), "x").unwrap();
-        let taken = slot.taken().unwrap().to_owned();
-        workspace.collect(&taken, &crate::CollectCaps::default()).unwrap();
+        slot.collect(&workspace, &CollectCaps::default()).unwrap();
+        let taken = slot.taken_dir().to_owned();
         let copy = slot.fresh_of_taken().unwrap();
         assert_eq!(std::fs::read_to_string(copy.root().join("left")).unwrap(), "x");
         assert_eq!(std::fs::read_dir(copy.home()).unwrap().count(), 0);
@@ -352,6 +375,8 @@ mod tests {
         let first = slot.fresh(Some(&template)).unwrap();
         let root = first.root().to_owned();
         let before = files(&root);
+        // Held, so that no number is given out twice.
+        let _held: Vec<File> = before.keys().map(|name| File::open(root.join(name)).unwrap()).collect();
         std::fs::write(root.join("edited"), "other").unwrap();
         std::fs::write(root.join("restored"), "other").unwrap();
         std::fs::write(root.join("restored"), "restored").unwrap();
@@ -362,8 +387,7 @@ mod tests {
         // A link in the place of a directory leads to a file that nobody has touched.
         std::fs::rename(root.join("moved"), root.join("elsewhere")).unwrap();
         std::os::unix::fs::symlink("elsewhere", root.join("moved")).unwrap();
-        let taken = slot.taken().unwrap().to_owned();
-        first.collect(&taken, &crate::CollectCaps::default()).unwrap();
+        slot.collect(&first, &CollectCaps::default()).unwrap();
         drop(slot.fresh_of_taken().unwrap());
         let modified = |path: &Path| std::fs::metadata(path).unwrap().modified().unwrap();
         std::fs::write(dir.path().join("began"), "").unwrap();
@@ -380,6 +404,50 @@ mod tests {
         let tick = std::time::Duration::from_millis(20);
         let shown = modified(&second.root().join("kept")) + tick;
         assert!(shown >= modified(&dir.path().join("began")), "the time of an earlier cell shows");
+    }
+
+    #[test]
+    fn the_hidden_check_gets_untouched_files_themselves_and_copies_of_the_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let template = template(dir.path());
+        std::fs::write(template.join("conftest.py"), "").unwrap();
+        let slots = Slots::open(&dir.path().join("state")).unwrap();
+        let mut slot = slots.take().unwrap();
+        let workspace = slot.fresh(Some(&template)).unwrap();
+        let root = workspace.root().to_owned();
+        let inodes = || {
+            ["kept", "sub/kept", "edited", "conftest.py"]
+                .map(|name| std::fs::symlink_metadata(root.join(name)).unwrap().ino())
+        };
+        let before = inodes();
+        std::fs::write(root.join("edited"), "other").unwrap();
+        // Held, so that no number is given out twice.
+        let _held = ["edited", "conftest.py"].map(|name| File::open(root.join(name)).unwrap());
+        let collected = slot.collect(&workspace, &CollectCaps::default()).unwrap();
+        let untouched: Vec<&str> = collected.untouched.iter().filter_map(|name| name.to_str()).collect();
+        assert_eq!(untouched, ["kept", "moved/kept", "opened", "restored", "sub/kept", "sub/linked"]);
+        assert_eq!((collected.files, collected.bytes), (8, 51));
+        let _copy = slot.fresh_of_taken().unwrap();
+        let after = inodes();
+        assert_eq!(before[..2], after[..2]);
+        assert!(before[2] != after[2] && before[3] != after[3], "{before:?} {after:?}");
+        // What the check changes is not handed on.
+        std::fs::write(root.join("sub/kept"), "by the check").unwrap();
+        let _next = slot.fresh(Some(&template)).unwrap();
+        assert_eq!(inodes()[0], before[0]);
+        assert_eq!(std::fs::read_to_string(root.join("sub/kept")).unwrap(), "sub/kept");
+    }
+
+    #[test]
+    fn files_that_are_moved_count_against_the_caps() {
+        let dir = tempfile::tempdir().unwrap();
+        let template = template(dir.path());
+        let slots = Slots::open(&dir.path().join("state")).unwrap();
+        let mut slot = slots.take().unwrap();
+        let workspace = slot.fresh(Some(&template)).unwrap();
+        let caps = CollectCaps { max_bytes: 10, ..CollectCaps::default() };
+        let collected = slot.collect(&workspace, &caps).unwrap();
+        assert_eq!((collected.files, collected.bytes, collected.left_out.len()), (2, 10, 5));
     }
 
     #[test]

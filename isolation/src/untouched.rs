@@ -1,12 +1,12 @@
-//! What a cell leaves exactly as it was handed over: it serves the slot's next cell, since making files anew for every
-//! cell is dear on a file system that has just deleted as many.
+//! What a cell leaves exactly as it was handed over: it serves the hidden check after the agent, and then the slot's next
+//! cell, since making files anew for each of them is dear on a file system that has just deleted as many.
 //!
 //! The witness is the change time, by the file system's own clock: whatever is done to a file or a directory (contents,
 //! mode, owner, names, attributes) moves it, and nobody can set it. Where that clock is too coarse to tell two changes
 //! apart, nothing counts as untouched. Reading leaves no mark that a later cell could find either: the times of what is
 //! handed over again are set anew.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
 
 use crate::collect::open_beneath;
+use crate::set_aside::is_configuration;
 
 /// Which file it is, and when something was last done to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +63,13 @@ struct Pair {
 /// A file of a template by its relative path, as it was when it was copied.
 pub(crate) type Source = (PathBuf, Identity);
 
+/// Files that were moved on from a workspace to the copy for its hidden check.
+#[derive(Debug)]
+pub(crate) struct Passed {
+    template: PathBuf,
+    files: Vec<Source>,
+}
+
 impl HandedOver {
     /// For a state directory, whose clock is tried on `file`.
     pub(crate) fn on(file: &Path) -> Self {
@@ -98,23 +106,54 @@ impl HandedOver {
         self.clock_is_fine && self.laid.contains_key(root)
     }
 
+    /// What stands in the workspace that was handed over as `root`, whose agent is gone.
+    pub(crate) fn left_at(&mut self, root: &Path) -> Option<Remains> {
+        let laid = self.laid.remove(root).filter(|_| self.clock_is_fine)?;
+        Remains::at(root, laid)
+    }
+
+    /// As [`HandedOver::note_laid`], for the files that were passed on to `root`.
+    pub(crate) fn note_passed(&mut self, root: &Path, passed: Passed) {
+        self.note_laid(root, &passed.template, passed.files);
+    }
+
     /// What stands at `moved` of the workspace that was handed over as `root`, if it came from this template. Whatever is
     /// not taken from it is not to be taken later.
     pub(crate) fn remains(&mut self, root: &Path, template: &Path, moved: &Path) -> Option<Remains> {
         let laid = self.laid.remove(root).filter(|laid| self.clock_is_fine && laid.template == template)?;
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let dir = rustix::fs::open(moved, flags, Mode::empty()).ok()?;
-        Some(Remains { dir, files: laid.files })
+        Remains::at(moved, laid)
     }
 }
 
 /// A workspace that a cell has left.
 pub(crate) struct Remains {
     dir: OwnedFd,
+    template: PathBuf,
     files: HashMap<PathBuf, Pair>,
 }
 
 impl Remains {
+    fn at(dir: &Path, laid: Laid) -> Option<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let dir = rustix::fs::open(dir, flags, Mode::empty()).ok()?;
+        Some(Self { dir, template: laid.template, files: laid.files })
+    }
+
+    /// Moves a file to `target` if it stands as it was handed over. False = make a copy.
+    ///
+    /// What tools obey unasked is not moved: the hidden check gets the task's own of it in any case.
+    pub(crate) fn pass(&self, relative: &Path, target: &Path) -> bool {
+        let plain = !relative.iter().any(is_configuration);
+        let pair = self.files.get(relative).filter(|_| plain);
+        pair.is_some_and(|pair| self.moved(relative, pair.copy, target).unwrap_or(false))
+    }
+
+    /// To be noted where they were passed on to.
+    pub(crate) fn passed(&self, files: &BTreeSet<PathBuf>) -> Passed {
+        let source = |file: &PathBuf| Some((file.clone(), self.files.get(file)?.source));
+        Passed { template: self.template.clone(), files: files.iter().filter_map(source).collect() }
+    }
+
     /// Moves a file of the template to `target`, if neither it nor the copy has been touched. False = make a copy.
     pub(crate) fn give(&self, relative: &Path, source: &fs::Metadata, target: &Path) -> bool {
         let pair = self.files.get(relative).filter(|pair| pair.source == Identity::of(source));
@@ -125,9 +164,11 @@ impl Remains {
         let parent = relative.parent().filter(|parent| !parent.as_os_str().is_empty());
         let name = relative.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         // The agent may have put a link in the place of a directory.
-        let dir =
-            open_beneath(&self.dir, parent.unwrap_or(Path::new(".")), OFlags::PATH | OFlags::DIRECTORY)?;
-        let stat = rustix::fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let below = parent
+            .map(|parent| open_beneath(&self.dir, parent, OFlags::PATH | OFlags::DIRECTORY))
+            .transpose()?;
+        let dir = below.as_ref().unwrap_or(&self.dir);
+        let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
         let found = Identity {
             inode: (stat.st_dev, stat.st_ino),
             changed: (stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or(-1)),
@@ -135,7 +176,7 @@ impl Remains {
         if found != copy {
             return Ok(false);
         }
-        rustix::fs::renameat(&dir, name, CWD, target)?;
+        rustix::fs::renameat(dir, name, CWD, target)?;
         let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
         let times = Timestamps { last_access: now, last_modification: now };
         if let Err(error) = rustix::fs::utimensat(CWD, target, &times, AtFlags::SYMLINK_NOFOLLOW) {

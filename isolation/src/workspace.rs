@@ -154,6 +154,6 @@ impl Workspace {
     /// Copies what the agent left in the workspace into `dest`, which must not exist yet or be empty. To be called
     /// when every process of the cell has ended.
     pub fn collect(&self, dest: &Path, caps: &CollectCaps) -> Result<Collected, WorkspaceError> {
-        collect(&self.root, dest, caps)
+        collect(&self.root, dest, caps, None)
     }
 }

@@ -297,20 +297,17 @@ impl Stage<'_> {
         findings: &mut Findings,
     ) -> Result<(), AttemptError> {
         let fault = |what: String| Ending::because(EndingKind::HarnessFault, what);
-        let taken = slot.taken().map(Path::to_owned);
-        let collected = taken.and_then(|taken| {
-            let collected = workspace.collect(&taken, &CollectCaps::default())?;
-            Ok((taken, collected))
-        });
-        let (taken, collected) = match collected {
+        let collected = match slot.collect(&workspace, &CollectCaps::default()) {
             Ok(collected) => collected,
             Err(error) => {
                 findings.ending = Some(fault(format!("collecting outputs: {error}")));
                 return Ok(());
             }
         };
+        let taken = slot.taken_dir().to_owned();
+        let patch = workspace_patch(&self.task.workspace_dir(), &taken, &collected.untouched)
+            .map_err(AttemptError::at(&taken))?;
         findings.left_out = collected.left_out;
-        let patch = workspace_patch(&self.task.workspace_dir(), &taken).map_err(AttemptError::at(&taken))?;
         keep(&self.dir.join("workspace.patch"), patch.as_bytes())?;
         let kept = &self.task.agent_configuration;
         match bench_isolation::set_aside(&taken, &self.task.workspace_dir(), kept) {

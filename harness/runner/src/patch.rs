@@ -8,14 +8,18 @@ use std::path::{Path, PathBuf};
 /// Text above this many bytes is named as changed, not shown.
 const SHOWN_BYTES: usize = 256 * 1024;
 
-/// Unified diff between the starting workspace and what was collected.
-pub(crate) fn workspace_patch(before: &Path, after: &Path) -> std::io::Result<String> {
+/// Unified diff between the starting workspace and what was collected. `untouched` = files that need not be looked into.
+pub(crate) fn workspace_patch(
+    before: &Path,
+    after: &Path,
+    untouched: &BTreeSet<PathBuf>,
+) -> std::io::Result<String> {
     let mut names = BTreeSet::new();
     list(before, before, &mut names)?;
     list(after, after, &mut names)?;
     let mut patch = String::new();
-    for name in names {
-        let (old, new) = (read(&before.join(&name))?, read(&after.join(&name))?);
+    for name in names.difference(untouched) {
+        let (old, new) = (read(&before.join(name))?, read(&after.join(name))?);
         if old == new {
             continue;
         }
@@ -79,7 +83,7 @@ mod tests {
         ] {
             fs::write(dir.path().join(name), text).unwrap();
         }
-        let patch = workspace_patch(a.path(), b.path()).unwrap();
+        let patch = workspace_patch(a.path(), b.path(), &BTreeSet::new()).unwrap();
         for expected in ["-one", "+two", "-g", "+n", "--- a/gone", "+++ b/new"] {
             assert!(patch.contains(expected), "{expected} missing from\n{patch}");
         }
