@@ -25,6 +25,7 @@ use super::{init, tree};
 use crate::kernel::{self, Dead, Fork, Usage};
 use crate::message::{Ended, Order, Refusal, Report, StopCause};
 use crate::notify::Watched;
+use crate::seccomp::NotifySet;
 use crate::{grounds, seen};
 
 /// How long a stopped agent may tidy up after SIGTERM.
@@ -210,12 +211,15 @@ fn start(
     }
 }
 
-/// What the agent process will hand over, and its end of the way; none where no filter can be built.
+/// What the agent process will hand over, and its end of the way; none where nobody listens, or no filter can be built.
 pub(crate) fn expect_listener(
     order: &Order,
     surroundings: &Surroundings,
 ) -> Result<(Option<Expected>, Option<OwnedFd>), Refusal> {
     let Ok(filter) = surroundings.filters.of(order) else { return Ok((None, None)) };
+    if filter.options().notify == NotifySet::Off {
+        return Ok((None, None));
+    }
     let (socket, theirs) =
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
             .map_err(|error| Refusal::setup("make a way for the cell's calls", error))?;
