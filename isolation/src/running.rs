@@ -10,6 +10,7 @@ use rustix::net::SendFlags;
 use tokio::io::AsyncReadExt;
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::attempt::Attempt;
@@ -31,6 +32,9 @@ const DISK_LOOK: Duration = Duration::from_millis(250);
 pub struct RunningCell {
     socket: Arc<AsyncFd<OwnedFd>>,
     follower: Option<JoinHandle<Result<CellExit, LaunchError>>>,
+    /// What the follower says as soon as the cell is empty; nothing where it ends with an error before.
+    news: Option<oneshot::Receiver<CellExit>>,
+    emptied: Option<CellExit>,
     exit: Option<CellExit>,
     raised: Raised,
 }
@@ -95,11 +99,28 @@ impl RunningCell {
     /// Follows a cell that has started, in a task of its own: its pipes must be drained whether or not anybody waits.
     pub(crate) fn follow(socket: AsyncFd<OwnedFd>, streams: Streams, raised: Raised, ground: Ground) -> Self {
         let socket = Arc::new(socket);
-        let follower = tokio::spawn(follow(Arc::clone(&socket), streams, raised.clone(), ground));
-        Self { socket, follower: Some(follower), exit: None, raised }
+        let (tell, news) = oneshot::channel();
+        let follower = tokio::spawn(follow(Arc::clone(&socket), streams, raised.clone(), (ground, tell)));
+        Self { socket, follower: Some(follower), news: Some(news), emptied: None, exit: None, raised }
     }
 
-    /// Waits until the program and everything that it started have ended. May be called again, or be cancelled.
+    /// Waits until the program and everything that it started have ended, not for the kernel's own records of them, which
+    /// come some time later: until [`RunningCell::wait`] has waited for those, the evidence has a hole. May be called
+    /// again, or be cancelled.
+    pub async fn emptied(&mut self) -> Result<CellExit, LaunchError> {
+        if let Some(news) = &mut self.news {
+            self.emptied = news.await.ok();
+            self.news = None;
+        }
+        match &self.emptied {
+            Some(exit) => Ok(exit.clone()),
+            // It ended before it could say so.
+            None => self.wait().await,
+        }
+    }
+
+    /// Waits until the program and everything that it started have ended, and until everything about them is known. May be
+    /// called again, or be cancelled.
     pub async fn wait(&mut self) -> Result<CellExit, LaunchError> {
         if let Some(exit) = &self.exit {
             return Ok(exit.clone());
@@ -116,7 +137,7 @@ impl RunningCell {
 
     /// The walls as they stand; that the cell is empty again is not known before [`CellExit::isolation`].
     pub fn isolation_so_far(&self) -> IsolationEvidence {
-        evidence(self.raised.clone(), Emptied { quiescent: false, survivors_killed: 0 }, Seen::default())
+        evidence(self.raised.clone(), Emptied { quiescent: false, survivors_killed: 0 })
     }
 
     /// Asks for its end: SIGTERM, a short grace, SIGKILL for the whole tree. [`RunningCell::wait`] then says so.
@@ -145,7 +166,7 @@ async fn follow(
     socket: Arc<AsyncFd<OwnedFd>>,
     streams: Streams,
     raised: Raised,
-    mut ground: Ground,
+    (mut ground, tell): (Ground, oneshot::Sender<CellExit>),
 ) -> Result<CellExit, LaunchError> {
     let mut draining = Draining::of(streams);
     let mut told = std::pin::pin!(hear_out(&socket));
@@ -168,10 +189,16 @@ async fn follow(
         }
     };
     let _ = tokio::time::timeout(DRAIN_PATIENCE, rest).await;
-    let (empty_at, audited) = (Instant::now(), ground.watch.is_some());
-    let heard = heard.with_records(ground.watch.take()).await;
-    let exit = draining.exit(ended, raised, heard.judged(&ground))?;
-    Ok(CellExit { records_ms: audited.then(|| empty_at.elapsed().as_secs_f64() * 1e3), ..exit })
+    let empty_at = Instant::now();
+    let exit = draining.exit(ended, raised)?;
+    let Some(watch) = ground.watch.take() else {
+        return Ok(exit.knowing(heard.judged(&ground)));
+    };
+    // Whoever no longer waits for it waits for the records instead.
+    let _ = tell.send(exit.clone().knowing(Seen::unsettled()));
+    let heard = heard.with_records(watch).await;
+    let records_ms = Some(empty_at.elapsed().as_secs_f64() * 1e3);
+    Ok(CellExit { records_ms, ..exit.knowing(heard.judged(&ground)) })
 }
 
 /// What was heard of a cell's attempts, piece by piece.
@@ -190,10 +217,17 @@ struct Seen {
     hole: Option<String>,
 }
 
+impl Seen {
+    /// Of a cell whose records by the kernel are still to come.
+    fn unsettled() -> Self {
+        let hole = Some("the kernel's records were not waited for".to_owned());
+        Self { events: Vec::new(), complete: Some(false), hole }
+    }
+}
+
 impl HeardOf {
     /// Adds what the kernel recorded, once it has said how much that is.
-    async fn with_records(mut self, watch: Option<Watch>) -> Self {
-        let Some(watch) = watch else { return self };
+    async fn with_records(mut self, watch: Watch) -> Self {
         let heard = watch.settle().await;
         self.attempts.extend(heard.attempts);
         let hole = self.closed.flatten().into_iter().chain(heard.hole).reduce(|a, b| format!("{a}; {b}"));
@@ -280,7 +314,7 @@ impl Draining {
         first
     }
 
-    fn exit(self, ended: Ended, raised: Raised, seen: Seen) -> Result<CellExit, LaunchError> {
+    fn exit(self, ended: Ended, raised: Raised) -> Result<CellExit, LaunchError> {
         let stopped_by = match ended.stopped_by {
             None => None,
             Some(StopCause::WallLimit) => Some(Stop::WallLimit),
@@ -304,7 +338,6 @@ impl Draining {
             isolation: evidence(
                 raised,
                 Emptied { quiescent: ended.quiescent, survivors_killed: ended.survivors_killed },
-                seen,
             ),
         })
     }
@@ -316,20 +349,30 @@ struct Emptied {
     survivors_killed: u32,
 }
 
-fn evidence(raised: Raised, emptied: Emptied, seen: Seen) -> IsolationEvidence {
-    let mut missing = raised.missing;
-    missing.extend(seen.hole.map(|hole| format!("{}{hole}", bench_core::evidence::HOLE)));
+impl CellExit {
+    /// With what the cell tried.
+    fn knowing(mut self, seen: Seen) -> Self {
+        let hole = seen.hole.map(|hole| format!("{}{hole}", bench_core::evidence::HOLE));
+        self.isolation.missing.extend(hole);
+        self.isolation.events = seen.events;
+        self.isolation.evidence_complete = seen.complete;
+        self
+    }
+}
+
+/// The walls and the end; what was tried is [`CellExit::knowing`]'s.
+fn evidence(raised: Raised, emptied: Emptied) -> IsolationEvidence {
     IsolationEvidence {
         level: raised.level,
         requested: raised.requested,
         enforced: raised.enforced,
-        missing,
+        missing: raised.missing,
         landlock_abi: raised.landlock_abi,
         uid: raised.uid,
         detector: raised.detector,
         probes: raised.probes,
-        events: seen.events,
-        evidence_complete: seen.complete,
+        events: Vec::new(),
+        evidence_complete: None,
         quiescent: emptied.quiescent,
         survivors_killed: emptied.survivors_killed,
     }

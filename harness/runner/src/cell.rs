@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use bench_core::{Ending, EndingKind, IsolationLevel, RunEvent, Task};
 use bench_isolation::{
-    Attempts, CellExit, CellSpec, CollectCaps, Debugger, LaunchError, Policy, PreparedCell, Seen, Slot,
-    Workspace,
+    Attempts, CellExit, CellSpec, CollectCaps, Debugger, LaunchError, Policy, PreparedCell, RunningCell,
+    Seen, Slot, Workspace,
 };
 use bench_proxy::{OracleScript, Recorder, RecorderSpec, RequestLimits};
 use bench_record::CellRecord;
@@ -26,7 +26,7 @@ use crate::evidence::{Findings, record_of};
 use crate::kept::{keep, keep_json, keep_words, whole};
 use crate::patch::workspace_patch;
 use crate::prepare::{Plans, ReadyArm, RunPlan};
-use crate::tampering::Before;
+use crate::tampering::{Before, Changes};
 
 /// Makes one attempt at a cell and returns its record.
 pub async fn attempt(
@@ -71,13 +71,11 @@ impl Stage<'_> {
             Err(ending) => findings.ending = Some(*ending),
             Ok((mut slot, workspace)) => {
                 self.run_agent(&workspace, stop, &mut findings).await?;
-                if let Some(exit) = &mut findings.exit {
-                    before.compare(&mut exit.isolation);
-                }
+                let changes = before.compare();
                 if self.only.is_none() && findings.calls_for_verdict() {
                     self.judge(&mut slot, workspace, &mut findings).await?;
                 }
-                self.read_evidence(&mut findings);
+                self.read_evidence(changes, &mut findings).await;
             }
         }
         self.keep_evidence(&findings)?;
@@ -86,7 +84,16 @@ impl Stage<'_> {
 
     /// What the cell tried, and whether that is known, after the verdict: the kernel's own records close only some time
     /// after a cell's end, and the hidden check need not wait for them.
-    fn read_evidence(&self, findings: &mut Findings) {
+    async fn read_evidence(&self, changes: Changes, findings: &mut Findings) {
+        if let Some(mut cell) = findings.cell.take() {
+            match cell.wait().await {
+                Ok(exit) => findings.exit = Some(exit),
+                Err(error) => findings.ending = Some(launch_ending(&error)),
+            }
+        }
+        if let Some(exit) = &mut findings.exit {
+            changes.add_to(&mut exit.isolation);
+        }
         let rule = self.plan.experiment.rules.on_outside_access;
         if let (Some(ending), Some(exit)) = (&findings.ending, &findings.exit) {
             findings.ending = Some(access::with_evidence(ending.clone(), &exit.isolation, rule));
@@ -127,7 +134,10 @@ impl Stage<'_> {
             }
         }
         match outcome {
-            Ok(exit) => findings.exit = Some(exit),
+            Ok((exit, cell)) => {
+                findings.exit = Some(exit);
+                findings.cell = Some(cell);
+            }
             Err(error) => findings.ending = Some(launch_ending(&error)),
         }
         if findings.ending.is_none() {
@@ -141,21 +151,21 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Runs the agent until it ends, or the recorder or the operator ends it.
+    /// Runs the agent until it ends, or the recorder or the operator ends it; the cell is still to be asked what it tried.
     async fn watch(
         &self,
         cell: PreparedCell,
         recorder: &Recorder,
         stop: &StopWish,
-    ) -> Result<CellExit, LaunchError> {
+    ) -> Result<(CellExit, RunningCell), LaunchError> {
         let mut cell = cell.start().await?;
         tokio::select! {
-            exit = cell.wait() => return exit,
+            exit = cell.emptied() => return Ok((exit?, cell)),
             _ = recorder.stopped() => {}
             () = stop.killed() => {}
         }
         cell.kill();
-        cell.wait().await
+        Ok((cell.emptied().await?, cell))
     }
 
     pub(crate) fn credential(&self) -> String {

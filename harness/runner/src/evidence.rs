@@ -6,7 +6,7 @@ use std::time::Instant;
 use bench_core::ledger::{FirstRequest, TokenBasis, Usage};
 use bench_core::lifecycle::violations;
 use bench_core::{Ending, EndingKind, Metric, Sha256Hex, UpstreamEvidence};
-use bench_isolation::{CellExit, LeftOut, evidence_of_no_cell};
+use bench_isolation::{CellExit, LeftOut, RunningCell, evidence_of_no_cell};
 use bench_proxy::Recording;
 use bench_record::{
     CellRecord, Check, CpuMs, FORMAT_VERSION, Metrics, RequestIndex, Verdict, VerifierRun, attempt_dir,
@@ -28,6 +28,8 @@ pub(crate) struct Findings {
     setup_ms: Option<f64>,
     pub(crate) ending: Option<Ending>,
     pub(crate) exit: Option<CellExit>,
+    /// What has still to say what it tried.
+    pub(crate) cell: Option<RunningCell>,
     pub(crate) recording: Option<Recording>,
     pub(crate) verification: Option<Verification>,
     pub(crate) left_out: Vec<LeftOut>,
@@ -42,6 +44,7 @@ impl Findings {
             setup_ms: None,
             ending: None,
             exit: None,
+            cell: None,
             recording: None,
             verification: None,
             left_out: Vec::new(),

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use bench_core::IsolationEvidence;
+use bench_isolation::attempt::Attempt;
 use bench_isolation::classify::{self, Grounds};
 use bench_isolation::manifest::Manifest;
 
@@ -19,15 +20,22 @@ impl Before {
         Self { paths, manifest }
     }
 
-    /// Adds what has changed since to the evidence; where that cannot be told, a hole.
-    pub(crate) fn compare(self, evidence: &mut IsolationEvidence) {
+    /// What has changed since.
+    pub(crate) fn compare(self) -> Changes {
         let later = Manifest::of(&self.paths).map_err(|error| error.to_string());
-        match (self.manifest, later) {
-            (Ok(before), Ok(later)) => {
-                let changes = before.changes(&later);
-                evidence.events.extend(classify::events(&changes, &Grounds::default(), &[]));
-            }
-            (Err(why), _) | (_, Err(why)) => {
+        Changes(self.manifest.and_then(|before| Ok(before.changes(&later?))))
+    }
+}
+
+/// What changed while the cell ran, or why that cannot be told.
+pub(crate) struct Changes(Result<Vec<Attempt>, String>);
+
+impl Changes {
+    /// Adds them to the evidence; where they cannot be told, a hole.
+    pub(crate) fn add_to(self, evidence: &mut IsolationEvidence) {
+        match self.0 {
+            Ok(changes) => evidence.events.extend(classify::events(&changes, &Grounds::default(), &[])),
+            Err(why) => {
                 let hole = bench_core::evidence::HOLE;
                 evidence.missing.push(format!("{hole}changes of the task's files: {why}"));
                 evidence.evidence_complete = Some(false);
@@ -46,11 +54,11 @@ mod tests {
         std::fs::write(dir.path().join("run.sh"), "exit 1").unwrap();
         let before = || Before::of(vec![dir.path().to_owned(), dir.path().join("absent")]);
         let mut evidence = bench_isolation::evidence_of_no_cell("a test");
-        before().compare(&mut evidence);
+        before().compare().add_to(&mut evidence);
         assert_eq!(evidence.events, []);
         let then = before();
         std::fs::write(dir.path().join("run.sh"), "exit 0").unwrap();
-        then.compare(&mut evidence);
+        then.compare().add_to(&mut evidence);
         let event = evidence.outside_events().next().unwrap();
         assert!(event.operation == "tampering.changed" && !event.denied, "{event:?}");
     }
