@@ -173,8 +173,8 @@ fn exploratory(protocol: &Protocol, selection: &Selection<'_>) -> Exploratory {
 fn missing_walls(selection: &Selection<'_>) -> Vec<String> {
     let mut missing: Vec<String> = Vec::new();
     for gap in selection.settled().flat_map(|record| &record.isolation.missing) {
-        if !missing.contains(gap) {
-            missing.push(gap.clone());
+        if !missing.iter().any(|known| gap == known) {
+            missing.push(gap.to_string());
         }
     }
     missing

@@ -213,11 +213,11 @@ fn recording(shared: &Shared, mut kept: Kept) -> Result<Recording, RecorderError
         cost_usd: kept.cost_usd,
         upstream_wait_ms: ledger.upstream_wait_ms,
         upstream: UpstreamEvidence {
-            kind: spec.upstream.kind().to_owned(),
-            host: spec.upstream.host(),
-            models_asked,
-            models_answered,
-            fingerprint: kept.fingerprint,
+            kind: spec.upstream.kind().into(),
+            host: spec.upstream.host().map(Into::into),
+            models_asked: models_asked.into_iter().map(Into::into).collect(),
+            models_answered: models_answered.into_iter().map(Into::into).collect(),
+            fingerprint: kept.fingerprint.map(Into::into),
             statuses: kept.statuses,
             fault: kept.fault,
         },
@@ -230,9 +230,9 @@ fn recording(shared: &Shared, mut kept: Kept) -> Result<Recording, RecorderError
 pub fn tokenizer_identity(counter: &bench_tokens::Counter) -> TokenizerIdentity {
     let identity = counter.identity();
     TokenizerIdentity {
-        name: identity.name.clone(),
-        package: identity.package.clone(),
-        version: identity.version.clone(),
+        name: identity.name.as_str().into(),
+        package: identity.package.as_str().into(),
+        version: identity.version.as_str().into(),
         vocabulary_sha256: Sha256Hex::parse(&identity.vocabulary_sha256)
             .expect("the counter writes 64 lower-case hex digits"),
     }

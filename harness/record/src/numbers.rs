@@ -13,7 +13,8 @@ use bench_core::experiment::Profile;
 use bench_core::ledger::{FirstRequest, Load, TokenBasis, ToolEntry, TurnEntry, Usage};
 use bench_core::lifecycle::Violation;
 use bench_core::{
-    ArmId, Ending, IsolationEvidence, IsolationLevel, Metric, Sha256Hex, TaskId, Track, UpstreamEvidence,
+    ArmId, Ending, IsolationEvidence, IsolationLevel, Metric, Sha256Hex, SharedText, TaskId, Track,
+    UpstreamEvidence,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -71,16 +72,16 @@ struct Line<'a> {
     format_version: u32,
     lock_sha256: Sha256Hex,
     harness: HarnessIdentity,
-    host_id: String,
+    host_id: SharedText,
     task: TaskId,
     task_sha256: Sha256Hex,
-    cluster: String,
+    cluster: SharedText,
     track: Track,
     repeat: u32,
     arm: ArmId,
     arm_sha256: Sha256Hex,
     profile: Profile,
-    block: String,
+    block: SharedText,
     position: u32,
     round: u32,
     block_split: bool,
@@ -119,7 +120,7 @@ struct Line<'a> {
 /// A tool's price and use.
 #[derive(Deserialize)]
 struct Tool {
-    name: String,
+    name: SharedText,
     description_bytes: u64,
     description_tokens: u64,
     schema_bytes: u64,
@@ -138,7 +139,7 @@ struct Tool {
 #[derive(Deserialize)]
 struct Walls {
     level: IsolationLevel,
-    missing: Vec<String>,
+    missing: Vec<SharedText>,
     landlock_abi: Option<u32>,
     uid: u32,
     evidence_complete: Option<bool>,
@@ -149,11 +150,11 @@ struct Walls {
 /// Who answered.
 #[derive(Deserialize)]
 struct Answerer {
-    kind: String,
-    host: Option<String>,
-    models_asked: Vec<String>,
-    models_answered: Vec<String>,
-    fingerprint: Option<String>,
+    kind: SharedText,
+    host: Option<SharedText>,
+    models_asked: Vec<SharedText>,
+    models_answered: Vec<SharedText>,
+    fingerprint: Option<SharedText>,
     fault: Option<String>,
 }
 
@@ -223,9 +224,9 @@ impl Tool {
         ToolEntry {
             name: self.name,
             namespace: None,
-            kind: String::new(),
-            exposure: String::new(),
-            r#where: String::new(),
+            kind: SharedText::default(),
+            exposure: SharedText::default(),
+            r#where: SharedText::default(),
             description_bytes: self.description_bytes,
             description_tokens: self.description_tokens,
             schema_bytes: self.schema_bytes,
@@ -250,7 +251,7 @@ impl Walls {
             missing: self.missing,
             landlock_abi: self.landlock_abi,
             uid: self.uid,
-            detector: String::new(),
+            detector: SharedText::default(),
             probes: Vec::new(),
             events: Vec::new(),
             evidence_complete: self.evidence_complete,

@@ -29,7 +29,7 @@ impl Before {
             }
             (Err(why), _) | (_, Err(why)) => {
                 let hole = bench_core::evidence::HOLE;
-                evidence.missing.push(format!("{hole}changes of the task's files: {why}"));
+                evidence.missing.push(format!("{hole}changes of the task's files: {why}").into());
                 evidence.evidence_complete = Some(false);
             }
         }

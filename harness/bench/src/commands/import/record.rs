@@ -68,10 +68,10 @@ pub(super) fn cell_record(cell: &Imported, lock: &Value) -> Result<CellRecord, F
     Ok(CellRecord {
         format_version: bench_record::FORMAT_VERSION,
         lock_sha256,
-        harness: HarnessIdentity { version: env!("CARGO_PKG_VERSION").to_owned(), revision: None },
+        harness: HarnessIdentity { version: env!("CARGO_PKG_VERSION").into(), revision: None },
         host_id: "imported".into(),
         task_sha256: Sha256Hex::of(task.as_str()),
-        cluster: cell.cluster.clone().unwrap_or_else(|| cell.task.clone()),
+        cluster: cell.cluster.as_deref().unwrap_or(&cell.task).into(),
         track: cell.track,
         repeat: cell.repeat,
         arm_sha256: Sha256Hex::of(arm.as_str()),
@@ -120,7 +120,7 @@ pub(super) fn cell_record(cell: &Imported, lock: &Value) -> Result<CellRecord, F
         dir_sha256: None,
         task,
         arm,
-        block,
+        block: block.into(),
     })
 }
 
@@ -143,10 +143,10 @@ fn no_walls() -> IsolationEvidence {
         level: IsolationLevel::L0,
         requested: Vec::new(),
         enforced: Vec::new(),
-        missing: vec!["imported: nothing is known about walls".to_owned()],
+        missing: vec!["imported: nothing is known about walls".into()],
         landlock_abi: None,
         uid: 0,
-        detector: "none".to_owned(),
+        detector: "none".into(),
         probes: Vec::new(),
         events: Vec::new(),
         evidence_complete: None,
