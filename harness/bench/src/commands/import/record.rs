@@ -124,13 +124,22 @@ pub(super) fn cell_record(cell: &Imported, lock: &Value) -> Result<CellRecord, F
     })
 }
 
+/// Up to here every whole number is a number of its own in floating point.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// Metrics through their own JSON form, so that a key means here what it means in a journal.
 fn metrics(cell: &Imported) -> Result<Metrics, Failure> {
     let mut object = serde_json::Map::new();
     for (metric, value) in &cell.metrics {
-        let fraction = matches!(metric, Metric::WallMs | Metric::CostUsd);
-        if !fraction && (value.fract() != 0.0 || *value < 0.0) {
-            return fail(Exit::Usage, format!("{}: {metric} = {value} is no count", cell.from));
+        let fraction =
+            matches!(metric, Metric::WallMs | Metric::CostUsd | Metric::CriticalPathMs | Metric::BesideMs);
+        if *value < 0.0 {
+            return fail(Exit::Usage, format!("{}: {metric} = {value} is below zero", cell.from));
+        }
+        if !fraction && (value.fract() != 0.0 || *value > EXACT) {
+            let words =
+                format!("{}: {metric} = {value} is no count; write a whole number up to {EXACT}", cell.from);
+            return fail(Exit::Usage, words);
         }
         let number = if fraction { serde_json::json!(value) } else { serde_json::json!(*value as u64) };
         object.insert(metric.key().to_owned(), number);
