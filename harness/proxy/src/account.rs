@@ -141,24 +141,27 @@ impl Unread {
 /// What there is to say of a request that went, when its answer is over.
 pub(crate) enum Account {
     /// Of one that was read before it went.
-    Admitted {
-        class: RequestClass,
-        rule: String,
-        agent: Option<String>,
-        known: Known,
-        weighing: Weighing,
-        /// Was what it surely costs put aside?
-        put_aside: bool,
-    },
+    Admitted(Box<BeingWeighed>),
     /// Of one that was not.
     Unread(Reading),
+}
+
+/// What is known of a request that was read before it went.
+pub(crate) struct BeingWeighed {
+    pub(crate) class: RequestClass,
+    pub(crate) rule: String,
+    pub(crate) agent: Option<String>,
+    pub(crate) known: Known,
+    pub(crate) weighing: Weighing,
+    /// Was what it surely costs put aside?
+    pub(crate) put_aside: bool,
 }
 
 impl Account {
     /// Nothing is held up any more by what is still to be counted.
     pub(crate) fn may_begin(&mut self) {
         match self {
-            Self::Admitted { weighing, .. } => weighing.may_begin(),
+            Self::Admitted(admitted) => admitted.weighing.may_begin(),
             Self::Unread(reading) => drop(reading.over.take().map(|over| over.send(()))),
         }
     }
@@ -167,7 +170,8 @@ impl Account {
     pub(crate) async fn settled(mut self, request: u32, api: Api) -> (Settled, Option<String>) {
         self.may_begin();
         let (found, put_aside) = match self {
-            Self::Admitted { class, rule, agent, known, weighing, put_aside } => {
+            Self::Admitted(admitted) => {
+                let BeingWeighed { class, rule, agent, known, weighing, put_aside } = *admitted;
                 let chat = Some((known, weighing.found().await));
                 (Found { class, rule, agent, chat }, put_aside)
             }

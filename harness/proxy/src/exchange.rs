@@ -11,7 +11,7 @@ use hyper::header::CONTENT_ENCODING;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::account::{Account, Unread};
+use crate::account::{Account, BeingWeighed, Unread};
 use crate::admission::{Admission, Admitted, OwnAnswer, admit};
 use crate::classify::RequestClass;
 use crate::coding::{CodingError, Decoding};
@@ -236,7 +236,9 @@ impl Forwarding {
         let weighing = load.weighed_later(Arc::clone(&shared.spec.counter));
         let api = chat.api;
         let read = Some(ReadRequest { class, chat, input_tokens: weight.map(Weight::input_tokens) });
-        let account = Account::Admitted { class, rule, agent, known, weighing, put_aside: weight.is_some() };
+        let put_aside = weight.is_some();
+        let account =
+            Account::Admitted(Box::new(BeingWeighed { class, rule, agent, known, weighing, put_aside }));
         Self { shared, arrival, request, api, read, account }
     }
 
