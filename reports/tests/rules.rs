@@ -287,3 +287,19 @@ fn label_swaps_fail_nothing_much_and_pass_at_the_limit_rarely() {
         "the draws come from the experiment's seed"
     );
 }
+
+#[test]
+fn arms_that_never_pass_are_said_to_show_nothing() {
+    let gate = json!({"id": "pass", "metric": "pass_rate", "margin": {"rule": "non-inferior", "margin": 0.1},
+        "contrasts": ["cand"], "scope": "tasks-like-these"});
+    let (plan, mut cells) = gated(60, 2, gate);
+    let floor = |cells: &[CellRecord]| {
+        run(&plan, json!({}), cells)
+            .warnings
+            .iter()
+            .any(|words| words.contains("neither arm passed any of 120 pairs"))
+    };
+    assert!(!floor(&cells));
+    cells.iter_mut().for_each(|cell| cell.verdict = Some(Verdict::Failed));
+    assert!(floor(&cells));
+}

@@ -59,7 +59,10 @@ fn refuse_unknown(path: &Path, columns: &[String]) -> Result<(), Failure> {
             return fail(Exit::Usage, words);
         }
     }
-    for column in columns {
+    for (place, column) in columns.iter().enumerate() {
+        if columns[..place].contains(column) {
+            return fail(Exit::Usage, format!("{}: column `{column}` stands twice", path.display()));
+        }
         let metric = Metric::from_key(column).filter(|metric| is_importable(*metric));
         if !COLUMNS.contains(&column.as_str()) && metric.is_none() {
             let known: Vec<&str> =
@@ -169,6 +172,8 @@ mod tests {
             let refused = read_text(&format!("task,arm,outcome,{column}\nt,a,pass,1\n")).unwrap_err();
             assert!(refused.contains(&format!("unknown column `{column}`")), "{refused}");
         }
+        let twice = read_text("task,arm,outcome,turns,turns\nt,a,pass,1,2\n").unwrap_err();
+        assert!(twice.contains("column `turns` stands twice"), "{twice}");
         let semicolons = read_text("task;arm;outcome\nt;a;pass\n").unwrap_err();
         assert!(semicolons.contains("no column `task`; the first line has task;arm;outcome"), "{semicolons}");
         assert!(read_text("task,arm,outcome\nt,a\n").unwrap_err().contains("2 fields under 3 columns"));

@@ -48,6 +48,24 @@ pub(super) fn usable(name: &str) -> String {
     if text.is_empty() { "unnamed".to_owned() } else { text }
 }
 
+/// Names as they were made usable, so that no two become one.
+#[derive(Default)]
+pub(super) struct Names(BTreeMap<String, String>);
+
+impl Names {
+    /// The usable form of a name; an error when another name has it already.
+    pub(super) fn usable(&mut self, kind: &str, name: &str) -> Result<String, Failure> {
+        let short = usable(name);
+        let other = self.0.entry(short.clone()).or_insert_with(|| name.to_owned());
+        if other != name {
+            let words =
+                format!("{kind}s {other:?} and {name:?} would both be called {short}; rename one of them");
+            return fail(Exit::Usage, words);
+        }
+        Ok(short)
+    }
+}
+
 pub(super) fn unknown_tokenizer() -> TokenizerIdentity {
     TokenizerIdentity {
         name: "unknown".into(),
