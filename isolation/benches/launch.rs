@@ -192,17 +192,20 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// CPU of a launcher and of everything that it has waited for, from the kernel's ticks (10 ms: sums over many runs). A cell's
-/// supervisor counts once it has been waited for, which is a moment after its last report.
+/// CPU of a launcher, of the supervisors that wait for their next cell, and of everything that either has waited for, from
+/// the kernel's ticks (10 ms: sums over many runs). What a supervisor does after its last report counts to the next run.
 fn of_launcher_ms(pid: u32) -> f64 {
-    let children = format!("/proc/{pid}/task/{pid}/children");
-    while std::fs::read_to_string(&children).is_ok_and(|list| !list.trim().is_empty()) {
-        std::thread::yield_now();
-    }
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("the launcher lives");
-    let fields = stat.rsplit_once(") ").expect("a name in parentheses").1;
-    let ticks: f64 = fields.split(' ').skip(11).take(4).filter_map(|field| field.parse::<f64>().ok()).sum();
-    ticks * 10.0
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let supervisors = children.split_whitespace().filter_map(ticks_of);
+    let launcher = ticks_of(&pid.to_string()).expect("the launcher lives");
+    (launcher + supervisors.sum::<f64>()) * 10.0
+}
+
+/// Ticks of a process and of those that it has waited for; none when it has ended.
+fn ticks_of(pid: &str) -> Option<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(") ")?;
+    Some(fields.split(' ').skip(11).take(4).filter_map(|field| field.parse::<f64>().ok()).sum())
 }
 
 fn own_ms() -> f64 {
