@@ -353,7 +353,7 @@ impl CellExit {
     /// With what the cell tried.
     fn knowing(mut self, seen: Seen) -> Self {
         let hole = seen.hole.map(|hole| format!("{}{hole}", bench_core::evidence::HOLE));
-        self.isolation.missing.extend(hole);
+        self.isolation.missing.extend(hole.map(Into::into));
         self.isolation.events = seen.events;
         self.isolation.evidence_complete = seen.complete;
         self
@@ -366,10 +366,10 @@ fn evidence(raised: Raised, emptied: Emptied) -> IsolationEvidence {
         level: raised.level,
         requested: raised.requested,
         enforced: raised.enforced,
-        missing: raised.missing,
+        missing: raised.missing.into_iter().map(Into::into).collect(),
         landlock_abi: raised.landlock_abi,
         uid: raised.uid,
-        detector: raised.detector,
+        detector: raised.detector.into(),
         probes: raised.probes,
         events: Vec::new(),
         evidence_complete: None,

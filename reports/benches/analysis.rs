@@ -1,4 +1,5 @@
-//! Time and memory of a whole analysis: 100 tasks x 10 repeats x 8 arms x 6 metrics, and 100,000 cells.
+//! Time and memory of a whole analysis, from the journal on the disk to the verdict: 100 tasks x 10 repeats x 8 arms x 6
+//! metrics, and 100,000 cells, with the evidence of a recorded run in every record.
 //!
 //! `cargo bench -p bench-reports --bench analysis`. Budgets: under 1 s on one core; under 5 s and 500 MB.
 
@@ -7,12 +8,30 @@
 #[path = "../tests/support/mod.rs"]
 mod support;
 
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
 use bench_record::CellRecord;
 use support::Plan;
 
+/// Asks this program for the measured part.
+const READ: &str = "--read";
+
 fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    // The part that is measured: a process of its own, since making the journal needs memory too.
+    if let [_, word, dir, name] = args.as_slice()
+        && word == READ
+    {
+        return read(Path::new(dir), name);
+    }
+    // `cargo test --benches` asks for a list; there is nothing to list.
+    if args.iter().any(|arg| arg == "--list") {
+        return;
+    }
     measure("100 tasks x 10 repeats x 8 arms", 100, 10, 8);
     measure("1,250 tasks x 10 repeats x 8 arms", 1_250, 10, 8);
 }
@@ -29,18 +48,55 @@ fn measure(name: &str, tasks: usize, repeats: u32, arms: usize) {
         plan = plan.ratio_gate(metric, metric, candidates);
     }
     plan = plan.pass_gate("pass", candidates);
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("lock.json"), plan.lock().to_string()).unwrap();
     let mut cells = plan.cells();
     vary(&mut cells);
-    let before = resident_mb();
+    write_journal(&dir.path().join("journal.jsonl"), &cells);
+    let own = std::env::current_exe().unwrap();
+    let status = Command::new(own).args([READ, dir.path().to_str().unwrap(), name]).status().unwrap();
+    assert!(status.success());
+}
+
+/// Records as a run writes them: around the numbers of `cells`, what a recorded run left of walls, tools and turns.
+fn write_journal(path: &Path, cells: &[CellRecord]) {
+    let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/browser/run/journal.jsonl");
+    let (recorded, _) = bench_record::read_journal(&run).unwrap();
+    let mut journal = BufWriter::new(File::create(path).unwrap());
+    for (index, cell) in cells.iter().enumerate() {
+        let like = &recorded[index % recorded.len()];
+        let record = CellRecord {
+            checks: like.checks.clone(),
+            first_request: like.first_request.clone(),
+            tools: like.tools.clone(),
+            turns_series: like.turns_series.clone(),
+            isolation: like.isolation.clone(),
+            ..cell.clone()
+        };
+        serde_json::to_writer(&mut journal, &record).unwrap();
+        journal.write_all(b"\n").unwrap();
+    }
+    journal.flush().unwrap();
+}
+
+/// Reads the journal and analyses it, as `bench gate` does.
+fn read(dir: &Path, name: &str) {
+    let lock: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(dir.join("lock.json")).unwrap()).unwrap();
+    let journal = dir.join("journal.jsonl");
     let start = Instant::now();
-    let analysis = bench_reports::analyse(&plan.lock(), &cells).unwrap();
-    let spent = start.elapsed();
+    let (cells, _) = bench_record::read_numbers(&journal).unwrap();
+    let read_in = start.elapsed();
+    let before = status_mb("VmRSS");
+    let start = Instant::now();
+    let analysis = bench_reports::analyse(&lock, &cells).unwrap();
     println!(
-        "{name}: {} cells, {:.2} s, {:.0} MB for the cells, {:.0} MB at the peak ({:?})",
+        "{name}: {} cells, journal {} MB; read in {:.2} s, analysed in {:.2} s; {before:.0} MB for the cells, {:.0} MB at the peak ({:?})",
         cells.len(),
-        spent.as_secs_f64(),
-        before,
-        peak_mb(),
+        std::fs::metadata(&journal).unwrap().len() >> 20,
+        read_in.as_secs_f64(),
+        start.elapsed().as_secs_f64(),
+        status_mb("VmHWM"),
         analysis.overall.decision
     );
 }
@@ -63,12 +119,4 @@ fn status_mb(key: &str) -> f64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with(key)).unwrap_or_default();
     line.split_whitespace().nth(1).and_then(|kb| kb.parse::<f64>().ok()).unwrap_or(f64::NAN) / 1024.0
-}
-
-fn resident_mb() -> f64 {
-    status_mb("VmRSS")
-}
-
-fn peak_mb() -> f64 {
-    status_mb("VmHWM")
 }

@@ -26,6 +26,7 @@ use crate::preflight::{Preflight, preflight};
 use crate::protocol::{AnalysisError, ContrastEntry, Protocol};
 use crate::provenance::provenance;
 use crate::scope::{scope, tokens_summary, warnings};
+use crate::segments::segments;
 use crate::selection::{BlockState, Selection};
 use crate::task_table::task_table;
 
@@ -87,20 +88,18 @@ fn at_the_end(protocol: Protocol, records: &[CellRecord]) -> Result<Analysis, An
     let selection = Selection::of(&protocol, records)?;
     let preflight = preflight(clusters(&selection), protocol.repeats, &protocol.gates, &protocol.rules);
     let contended = contended(&selection);
-    let mut contrasts: Vec<ContrastSummary> = protocol
-        .contrasts
-        .iter()
-        .map(|contrast| {
-            let context = GateContext {
-                protocol: &protocol,
-                selection: &selection,
-                contrast,
-                contended,
-                cannot_pass: &preflight.cannot_pass,
-            };
-            contrast_summary(&context, &preflight)
-        })
-        .collect();
+    let judge = |selection: &Selection<'_>| -> Vec<ContrastSummary> {
+        let context = |contrast| GateContext {
+            protocol: &protocol,
+            selection,
+            contrast,
+            contended,
+            cannot_pass: &preflight.cannot_pass,
+        };
+        protocol.contrasts.iter().map(|contrast| contrast_summary(&context(contrast), &preflight)).collect()
+    };
+    let segments = segments(&protocol, &selection, &judge)?;
+    let mut contrasts = judge(&selection);
     let cells = cell_counts(&protocol, &selection);
     let blocks = block_counts(&protocol, &selection);
     for contrast in &mut contrasts {
@@ -127,6 +126,7 @@ fn at_the_end(protocol: Protocol, records: &[CellRecord]) -> Result<Analysis, An
         look: None,
         candidates,
         providers: selection.providers as u64,
+        segments,
         cells,
         blocks,
         skipped_tasks: protocol.skipped.clone(),
@@ -173,8 +173,8 @@ fn exploratory(protocol: &Protocol, selection: &Selection<'_>) -> Exploratory {
 fn missing_walls(selection: &Selection<'_>) -> Vec<String> {
     let mut missing: Vec<String> = Vec::new();
     for gap in selection.settled().flat_map(|record| &record.isolation.missing) {
-        if !missing.contains(gap) {
-            missing.push(gap.clone());
+        if !missing.iter().any(|known| gap == known) {
+            missing.push(gap.to_string());
         }
     }
     missing

@@ -69,6 +69,10 @@ pub struct Analysis {
     pub candidates: Vec<CandidateClaim>,
     /// Different providers among the cells that count.
     pub providers: u64,
+    /// Where several providers answered: each one's blocks judged by themselves. Their decisions hold for that provider; the
+    /// run as a whole has no PASS. Empty where one answered everything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub segments: Vec<Segment>,
     /// The planned look that this is; null where none was planned, and before the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub look: Option<LookSummary>,
@@ -76,6 +80,19 @@ pub struct Analysis {
     pub overall: Overall,
     /// Everything that differs between two runs of the same deterministic experiment.
     pub provenance: Provenance,
+}
+
+/// The blocks of a run that one provider answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Segment {
+    /// Its fingerprints, one for each model asked for.
+    pub fingerprints: Vec<String>,
+    /// RFC 3339 UTC; when the first of its cells started.
+    pub first_started_at: Option<String>,
+    /// Valid blocks.
+    pub blocks: u64,
+    /// Contrasts in the order of the lock, from these blocks alone.
+    pub contrasts: Vec<ContrastSummary>,
 }
 
 /// One of several planned looks: its numbers are those of its repeats alone, at its own level.

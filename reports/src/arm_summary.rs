@@ -139,7 +139,7 @@ fn never_called(records: &[&CellRecord], tools: &[ToolSummary]) -> NeverCalled {
     let unused: Vec<ToolSummary> = tools.iter().filter(|tool| tool.calls == 0).cloned().collect();
     let carried = |record: &CellRecord| -> u64 {
         let last = record.metrics.turns.map_or(0, |turns| u32::try_from(turns).unwrap_or(u32::MAX - 1));
-        let idle = record.tools.iter().filter(|tool| unused.iter().any(|u| u.name == tool.name));
+        let idle = record.tools.iter().filter(|tool| unused.iter().any(|u| tool.name == u.name));
         idle.map(|tool| tool.tokens * u64::from((last + 1).saturating_sub(tool.first_offered_turn))).sum()
     };
     NeverCalled {

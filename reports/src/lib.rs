@@ -30,6 +30,7 @@ pub mod render;
 mod rows;
 mod schema;
 mod scope;
+mod segments;
 mod selection;
 mod task_table;
 

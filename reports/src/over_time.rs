@@ -129,7 +129,7 @@ fn refused(now: RunData<'_>, then: RunData<'_>, arm: &str, remarks: &mut Vec<Str
     };
     let differ = |what: &dyn Fn(&CellRecord) -> String| of(now, what) != of(then, what);
     let mut refused = BTreeSet::new();
-    if differ(&|record| record.host_id.clone()) {
+    if differ(&|record| record.host_id.to_string()) {
         refused.insert(Metric::WallMs);
         remarks.push("wall_ms is refused: the runs were made on different machines".to_owned());
     }
@@ -148,7 +148,7 @@ fn refused(now: RunData<'_>, then: RunData<'_>, arm: &str, remarks: &mut Vec<Str
         refused.insert(Metric::CostUsd);
         remarks.push("cost_usd is refused: the runs were priced by different cards".to_owned());
     }
-    if differ(&|record| record.upstream.fingerprint.clone().unwrap_or_default()) {
+    if differ(&|record| record.upstream.fingerprint.as_deref().unwrap_or_default().to_owned()) {
         remarks.push("the provider's fingerprint changed between the runs".to_owned());
     }
     if differ(&|record| record.arm_sha256.to_string()) {

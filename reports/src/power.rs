@@ -1,9 +1,7 @@
 //! What a design can show: chance to pass, the largest cost that still passes, pairs that a pass-rate gate needs.
 
-use bench_stats::PairTable;
 use bench_stats::mcnemar::{PairedDesign, mcnemar_power};
-use bench_stats::non_inferiority::{NonInferiority, clusters_needed, non_inferiority};
-use bench_stats::power::{RatioDesign, largest_passing_ratio, pass_probability};
+use bench_stats::power::{RatioDesign, largest_passing_ratio, pairs_for_margin, pass_probability};
 use serde::{Deserialize, Serialize};
 
 /// A chance that is usually asked for.
@@ -96,7 +94,7 @@ pub fn power_table(design: PowerDesign) -> PowerTable {
     PowerTable {
         ratios,
         largest_ratio_for_80: largest_passing_ratio(ratio, POWER),
-        pairs_for_margin: pairs_for_margin(design),
+        pairs_for_margin: pairs_for_margin(design.margin, design.discordant, design.alpha, POWER),
         losses,
         least_loss_for_80: (1..=steps).map(|step| f64::from(step) / 100.0).find(|loss| seen(*loss) >= POWER),
         design,
@@ -121,16 +119,4 @@ pub(crate) fn tasks_for(design: RatioDesign, true_ratio: f64) -> Option<u64> {
         if enough(middle) { above = middle } else { below = middle }
     }
     Some(above)
-}
-
-/// From the engine's own estimate: twenty pairs, each its own task, that differ as often as the design says.
-fn pairs_for_margin(design: PowerDesign) -> Option<u64> {
-    let each = (design.discordant * 10.0).round() as usize;
-    let one =
-        |control_only, candidate_only, both| PairTable { both, control_only, candidate_only, neither: 0 };
-    let mut tables = vec![one(1, 0, 0); each];
-    tables.extend(vec![one(0, 1, 0); each]);
-    tables.extend(vec![one(0, 0, 1); 20_usize.saturating_sub(2 * each)]);
-    let result: NonInferiority = non_inferiority(&tables, design.margin, design.alpha);
-    clusters_needed(&result, PairTable::pooled(&tables), design.margin, design.alpha).map(|n| n as u64)
 }

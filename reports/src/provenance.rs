@@ -81,7 +81,7 @@ pub(crate) fn provenance(
     };
     let version = |record: &CellRecord| match &record.harness.revision {
         Some(revision) => format!("{} ({revision})", record.harness.version),
-        None => record.harness.version.clone(),
+        None => record.harness.version.to_string(),
     };
     let split: BTreeSet<&str> =
         selection.settled().filter(|r| r.block_split).map(|r| r.block.as_str()).collect();
@@ -91,11 +91,15 @@ pub(crate) fn provenance(
             first_started_at: records.iter().map(|r| r.started_at.clone()).min(),
             last_ended_at: records.iter().map(|r| r.ended_at.clone()).max(),
         },
-        hosts: distinct(&mut records.iter().map(|r| r.host_id.clone())),
+        hosts: distinct(&mut records.iter().map(|r| r.host_id.to_string())),
         versions: distinct(&mut records.iter().map(version)),
         kernel: protocol.kernel.clone(),
-        upstream_hosts: distinct(&mut records.iter().filter_map(|r| r.upstream.host.clone())),
-        models_answered: distinct(&mut records.iter().flat_map(|r| r.upstream.models_answered.clone())),
+        upstream_hosts: distinct(
+            &mut records.iter().filter_map(|r| r.upstream.host.as_deref().map(str::to_owned)),
+        ),
+        models_answered: distinct(
+            &mut records.iter().flat_map(|r| r.upstream.models_answered.iter().map(|name| name.to_string())),
+        ),
         interruptions: selection.interrupted.len() as u64,
         spent_by_interrupted: spent(&selection.interrupted),
         superseded: spent(&selection.superseded),

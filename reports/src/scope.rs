@@ -145,6 +145,12 @@ pub(crate) fn warnings(
         }
     }
     for contrast in contrasts {
+        if contrast.pairs.n > 0 && contrast.pairs.neither == contrast.pairs.n {
+            warnings.push(format!(
+                "{}: neither arm passed any of {} pairs; that the pass rate is no lower shows nothing here, the tasks are too hard or something is broken",
+                contrast.name, contrast.pairs.n
+            ));
+        }
         if contrast.pairs.duplicates > 0 {
             warnings.push(format!(
                 "{}: {} pairs repeat an earlier one of their task word for word and count once; a cache answered, or the temperature is 0",

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use bench_core::{Counting, IsolationLevel, TaskId, Track};
+use bench_core::{Counting, IsolationLevel, SharedText, TaskId, Track};
 use bench_record::CellRecord;
 
 use crate::protocol::{AnalysisError, Protocol};
@@ -18,14 +18,14 @@ pub(crate) const IMPORTED: &str = "imported";
 
 /// The different providers that answered, by their own fingerprint and per model asked for. A cell without a fingerprint
 /// says nothing about it.
-fn providers<'r>(records: impl Iterator<Item = &'r CellRecord>) -> BTreeSet<(&'r [String], &'r str)> {
-    let mut all: BTreeSet<(&[String], &str)> = BTreeSet::new();
+fn providers<'r>(records: impl Iterator<Item = &'r CellRecord>) -> BTreeSet<(&'r [SharedText], &'r str)> {
+    let mut all: BTreeSet<(&[SharedText], &str)> = BTreeSet::new();
     for record in records {
         let Some(print) = record.upstream.fingerprint.as_deref() else { continue };
         all.insert((record.upstream.models_asked.as_slice(), print));
     }
     let repeated =
-        |(asked, _): &(&[String], &str)| all.iter().filter(|(other, _)| other == asked).count() > 1;
+        |(asked, _): &(&[SharedText], &str)| all.iter().filter(|(other, _)| other == asked).count() > 1;
     if all.iter().any(repeated) { all } else { all.into_iter().take(1).collect() }
 }
 

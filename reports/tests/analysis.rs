@@ -618,7 +618,7 @@ proptest! {
             let index: usize = cell.task.as_str()[1..].parse().unwrap();
             let name = format!("t{:02}", (index + rotation) % 6);
             cell.task = bench_core::TaskId::new(&name).unwrap();
-            cell.cluster = name;
+            cell.cluster = name.into();
         }
         let other = analysed(&renamed_plan, &renamed);
         prop_assert_eq!(&one.overall.reasons, &other.overall.reasons);

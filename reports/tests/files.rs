@@ -31,7 +31,7 @@ fn journal(plan: &Plan) -> Vec<CellRecord> {
     cells.push(again);
     cells[3].ending.kind = EndingKind::UpstreamFault;
     cells[5].metrics.turns = None;
-    cells[5].upstream.models_answered = vec![HOSTILE.to_owned()];
+    cells[5].upstream.models_answered = vec![HOSTILE.into()];
     cells
 }
 

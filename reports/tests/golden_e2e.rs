@@ -30,10 +30,16 @@ const METRICS: [(&str, &str); 5] = [
     ("wall_s", "wall_ms"),
 ];
 
-fn golden() -> Value {
+/// None = a folder of cases kept elsewhere that has none of this kind.
+fn golden() -> Option<Value> {
+    let elsewhere = std::env::var_os("BENCH_GOLDEN_DIR").is_some();
     let folder = std::env::var_os("BENCH_GOLDEN_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("stats/tests/golden"), PathBuf::from);
-    serde_json::from_slice(&std::fs::read(folder.join("e2e_report.json")).unwrap()).unwrap()
+    let file = folder.join("e2e_report.json");
+    if elsewhere && !file.exists() {
+        return None;
+    }
+    Some(serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap())
 }
 
 fn record(cell: &Value) -> CellRecord {
@@ -172,7 +178,10 @@ fn differences(at: &str, expected: &Value, actual: &Value, found: &mut Vec<Strin
 
 #[test]
 fn golden_e2e_report() {
-    let golden = golden();
+    let Some(golden) = golden() else {
+        eprintln!("no case of the kind e2e_report in BENCH_GOLDEN_DIR");
+        return;
+    };
     assert_eq!(golden["kind"], "e2e_report");
     let mut found = Vec::new();
     for case in golden["cases"].as_array().unwrap() {

@@ -44,11 +44,11 @@ fn what_others_wrote_is_shown_and_never_obeyed() {
             denied: true,
             count: 1,
         });
-        cell.isolation.missing.push(HOSTILE.to_owned());
-        cell.isolation.detector = HOSTILE.to_owned();
-        cell.upstream.models_answered.push(HOSTILE.to_owned());
+        cell.isolation.missing.push(HOSTILE.into());
+        cell.isolation.detector = HOSTILE.into();
+        cell.upstream.models_answered.push(HOSTILE.into());
         for tool in &mut cell.tools {
-            tool.name = HOSTILE.to_owned();
+            tool.name = HOSTILE.into();
         }
     }
     let page = page(&lock, &cells);

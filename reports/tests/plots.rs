@@ -60,7 +60,7 @@ fn what_others_wrote_is_shown_and_never_obeyed() {
     let (mut lock, mut cells) = three_arms();
     lock["experiment"] = HOSTILE.into();
     for cell in &mut cells {
-        cell.tools.iter_mut().for_each(|tool| tool.name = HOSTILE.to_owned());
+        cell.tools.iter_mut().for_each(|tool| tool.name = HOSTILE.into());
     }
     for plot in drawn(&lock, &cells) {
         assert!(!plot.svg.contains("<script"), "{}", plot.name);

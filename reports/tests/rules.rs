@@ -94,7 +94,34 @@ fn a_change_of_the_provider_in_mid_run_leaves_no_pass() {
     for cell in &mut cells {
         cell.upstream.fingerprint = Some(if cell.repeat == 1 { "fp1" } else { "fp2" }.into());
     }
-    assert_eq!(only(&run(&plan, json!({}), &cells)).reasons, ["provider_changed"]);
+    let both = run(&plan, json!({}), &cells);
+    assert_eq!(only(&both).reasons, ["provider_changed"]);
+    // Each provider's blocks are judged by themselves.
+    let of = |analysis: &Analysis| -> Vec<(Vec<String>, u64, Decision)> {
+        let one = |segment: &bench_reports::analysis::Segment| {
+            (segment.fingerprints.clone(), segment.blocks, segment.contrasts[0].gates[0].decision)
+        };
+        analysis.segments.iter().map(one).collect()
+    };
+    let part = |print: &str, decision| (vec![print.to_owned()], 6, decision);
+    assert_eq!(of(&both), [part("fp1", Decision::Pass), part("fp2", Decision::Pass)]);
+    let page = bench_reports::markdown(&both);
+    for words in ["no PASS stands for the whole", "- fp1, 6 blocks", "- fp2, 6 blocks"] {
+        assert!(page.contains(words), "{words} is missing from {page}");
+    }
+    // Under the second the candidate costs more: what one part hides from the other is seen.
+    let mut dear = cells.clone();
+    for cell in of_cand(&mut dear).filter(|cell| cell.repeat == 2) {
+        cell.metrics.first_request_tokens = cell.metrics.first_request_tokens.map(|tokens| tokens * 2);
+    }
+    let mixed = run(&plan, json!({}), &dear);
+    assert_eq!(of(&mixed), [part("fp1", Decision::Pass), part("fp2", Decision::Fail)]);
+    // A cell that says nothing agrees with whoever answered.
+    let mut silent = cells.clone();
+    for cell in of_cand(&mut silent) {
+        cell.upstream.fingerprint = None;
+    }
+    assert_eq!(of(&run(&plan, json!({}), &silent)), of(&both));
     // Within a block the two arms are not even comparable: the block leaves the numbers.
     for cell in &mut cells {
         cell.upstream.fingerprint = Some("fp1".into());
@@ -259,4 +286,20 @@ fn label_swaps_fail_nothing_much_and_pass_at_the_limit_rarely() {
         calibrate(&plan.lock(), &cells, 100).unwrap(),
         "the draws come from the experiment's seed"
     );
+}
+
+#[test]
+fn arms_that_never_pass_are_said_to_show_nothing() {
+    let gate = json!({"id": "pass", "metric": "pass_rate", "margin": {"rule": "non-inferior", "margin": 0.1},
+        "contrasts": ["cand"], "scope": "tasks-like-these"});
+    let (plan, mut cells) = gated(60, 2, gate);
+    let floor = |cells: &[CellRecord]| {
+        run(&plan, json!({}), cells)
+            .warnings
+            .iter()
+            .any(|words| words.contains("neither arm passed any of 120 pairs"))
+    };
+    assert!(!floor(&cells));
+    cells.iter_mut().for_each(|cell| cell.verdict = Some(Verdict::Failed));
+    assert!(floor(&cells));
 }

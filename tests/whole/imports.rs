@@ -118,12 +118,33 @@ fn an_import_names_what_it_cannot_read() {
         ("task,arm,outcome\nt,a,maybe\n", "outcome \"maybe\""),
         ("task,arm,outcome\nt,a,passed\nt,a,failed\n", "stands twice"),
         ("task,arm,outcome,turns\nt,a,passed,x\n", "turns is no number"),
+        ("task,arm,outcome,turns\nt,a,passed,1e30\n", "is no count; write a whole number"),
+        ("task,arm,outcome,wall_ms\nt,a,passed,-1\n", "wall_ms = -1 is below zero"),
+        ("task,arm,outcome,repeat\nt,a,passed,4000000000\n", "repeat 4000000000 is beyond 10000"),
+        ("task,arm,outcome,cluster\nt,a,passed,x\nt,b,passed,y\n", "task t has another cluster"),
     ] {
         let file = place.file("x.csv", text);
         let outcome = place.bench(&["import", &file, "-o", "run"]);
         assert!(outcome.stderr.contains(words), "{words}: {}", outcome.stderr);
         outcome.exits(2);
+        assert!(!place.path().join("run").exists(), "{words}: a refused import leaves nothing behind");
     }
+}
+
+#[test]
+fn tasks_of_a_harbor_job_that_would_become_one_are_refused() {
+    let place = Workplace::new();
+    for (trial, task) in [("x", "org/Fix_bug"), ("y", "org/fix-bug")] {
+        place.file(
+            &format!("job/{trial}/result.json"),
+            &format!(
+                r#"{{"task_name":"{task}","agent_info":{{"name":"a"}},"verifier_result":{{"rewards":{{"reward":1}}}}}}"#
+            ),
+        );
+    }
+    let outcome = place.bench(&["import", "job", "-o", "run"]);
+    assert!(outcome.stderr.contains("would both be called org-fix-bug"), "{}", outcome.stderr);
+    outcome.exits(2);
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::fs;
 use std::io::{BufReader, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::{Value, json};
@@ -19,20 +21,30 @@ struct Seen {
 
 /// Answers every chat request with a final answer and usage, or with this status once it is another than 200.
 fn endpoint(status: u16) -> (String, Receiver<Seen>) {
+    endpoint_until(status, usize::MAX)
+}
+
+/// The same, as another provider after this many chat requests.
+fn endpoint_until(status: u16, changes_after: usize) -> (String, Receiver<Seen>) {
+    let chats = Arc::new(AtomicUsize::new(0));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let stream = stream.unwrap();
-            let sender = sender.clone();
+            let (sender, chats) = (sender.clone(), Arc::clone(&chats));
             std::thread::spawn(move || {
                 let mut reader = BufReader::new(stream.try_clone().unwrap());
                 let mut writer = stream;
                 while let Some((head, body)) = read_request(&mut reader) {
                     let chat = head.starts_with("POST /v1/chat/completions");
-                    let (status, text) =
-                        if chat { (status, answer()) } else { (200, "{\"data\":[]}".to_owned()) };
+                    let (status, text) = if chat {
+                        let first = chats.fetch_add(1, Ordering::Relaxed) < changes_after;
+                        (status, answer(if first { "fp_1" } else { "fp_2" }))
+                    } else {
+                        (200, "{\"data\":[]}".to_owned())
+                    };
                     if chat {
                         let _ = sender.send(Seen { head, body: serde_json::from_slice(&body).unwrap() });
                     }
@@ -71,9 +83,9 @@ fn read_request(reader: &mut impl std::io::BufRead) -> Option<(String, Vec<u8>)>
     Some((head, body))
 }
 
-fn answer() -> String {
+fn answer(fingerprint: &str) -> String {
     json!({
-        "id": "x", "object": "chat.completion", "created": 0, "model": "real-model-1", "system_fingerprint": "fp_1",
+        "id": "x", "object": "chat.completion", "created": 0, "model": "real-model-1", "system_fingerprint": fingerprint,
         "choices": [{"index": 0, "message": {"role": "assistant", "content": "I give up."}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 1000, "completion_tokens": 7, "total_tokens": 1007, "prompt_tokens_details": {"cached_tokens": 400}}
     })
@@ -147,6 +159,28 @@ fn no_file_holds(dir: &Path, key: &str, files: &mut u32) {
             );
         }
     }
+}
+
+#[test]
+fn a_change_of_the_provider_splits_the_run_and_no_part_passes_it() {
+    if !walls("a_change_of_the_provider_splits_the_run_and_no_part_passes_it") {
+        return;
+    }
+    // Each cell gives up in its first turn, so four cells are four requests: two blocks.
+    let (url, _seen) = endpoint_until(200, 4);
+    let place = Workplace::new();
+    let file = place.file("experiment.toml", &experiment(&url).replace("limit = 1.25", "limit = 100.0"));
+    let mut command = place.command(&["run", &file, "-q", "-o", "run", "--no-canary"]);
+    let outcome = Outcome::of(command.env("TEST_ENDPOINT_KEY", "sk-test").output().unwrap());
+    assert_eq!(outcome.code, Some(3), "{outcome:?}");
+    let printed = place.bench(&["report", "run", "--json"]).exits(0);
+    let analysis: Value = serde_json::from_str(&printed.stdout).unwrap();
+    assert_eq!(analysis["overall"]["reasons"], json!(["provider_changed"]));
+    let parts = analysis["segments"].as_array().unwrap();
+    let prints: Vec<&Value> = parts.iter().map(|part| &part["fingerprints"][0]).collect();
+    assert_eq!((prints, &parts[0]["blocks"]), (vec![&json!("fp_1"), &json!("fp_2")], &json!(2)));
+    let report = fs::read_to_string(place.path().join("run/report/report.md")).unwrap();
+    assert!(report.contains("- fp_1, 2 blocks"), "{report}");
 }
 
 #[test]

@@ -13,8 +13,8 @@ pub(crate) const CELL_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin
 pub(crate) fn harness() -> HarnessIdentity {
     let revision = env!("BENCH_REVISION");
     HarnessIdentity {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        revision: (!revision.is_empty()).then(|| revision.to_owned()),
+        version: env!("CARGO_PKG_VERSION").into(),
+        revision: (!revision.is_empty()).then(|| revision.into()),
     }
 }
 

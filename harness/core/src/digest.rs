@@ -1,5 +1,6 @@
 //! SHA-256 digests in the form that `sha256sum` prints.
 
+use crate::shared_text::SharedText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -7,7 +8,7 @@ use sha2::{Digest, Sha256};
 /// A SHA-256 digest as 64 lower-case hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Sha256Hex(String);
+pub struct Sha256Hex(SharedText);
 
 impl Sha256Hex {
     /// Digest of some bytes.
@@ -36,7 +37,7 @@ impl Sha256Hex {
     /// A digest that someone else computed: exactly 64 lower-case hex digits.
     pub fn parse(text: &str) -> Option<Self> {
         let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-        (text.len() == 64 && text.bytes().all(is_hex)).then(|| Self(text.to_owned()))
+        (text.len() == 64 && text.bytes().all(is_hex)).then(|| Self(text.into()))
     }
 
     /// The 64 hex digits.
@@ -50,7 +51,7 @@ impl Sha256Hex {
         for byte in bytes {
             let _ = write!(text, "{byte:02x}");
         }
-        Self(text)
+        Self(text.into())
     }
 }
 

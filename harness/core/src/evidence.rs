@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::shared_text::SharedText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,13 +47,13 @@ pub struct IsolationEvidence {
     /// Rules that hold, proven by a probe where one exists.
     pub enforced: Vec<String>,
     /// What this level and kernel leave open, each with its cause.
-    pub missing: Vec<String>,
+    pub missing: Vec<SharedText>,
     /// Landlock ABI of the kernel; null = no Landlock.
     pub landlock_abi: Option<u32>,
     /// User id of the agent.
     pub uid: u32,
     /// Who watches attempts: `none`, `notify-narrow`, `notify-open`, `notify-stat`, `audit`.
-    pub detector: String,
+    pub detector: SharedText,
     /// Probes made inside the walls before the agent started; all of them held, or the cell never ran.
     pub probes: Vec<String>,
     /// Attempts seen.
@@ -146,15 +147,15 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct UpstreamEvidence {
     /// `oracle`, `openai-chat`, …
-    pub kind: String,
+    pub kind: SharedText,
     /// Host asked; null for built-in ones.
-    pub host: Option<String>,
+    pub host: Option<SharedText>,
     /// Model ids in requests.
-    pub models_asked: Vec<String>,
+    pub models_asked: Vec<SharedText>,
     /// Model ids in responses.
-    pub models_answered: Vec<String>,
+    pub models_answered: Vec<SharedText>,
     /// The provider's own fingerprint of its back end.
-    pub fingerprint: Option<String>,
+    pub fingerprint: Option<SharedText>,
     /// Responses by HTTP status.
     pub statuses: BTreeMap<String, u32>,
     /// Why it could not answer.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::shared_text::SharedText;
+
 /// Why a text cannot be a name: it would not survive as a folder name or as part of a cell's id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -26,14 +28,14 @@ macro_rules! id {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        pub struct $name(SharedText);
 
         impl $name {
             /// Checks and wraps a name. Errors name the kind, the value and the rule.
             pub fn new(value: impl Into<String>) -> Result<Self, IdError> {
                 let value = value.into();
                 check($kind, &value)?;
-                Ok(Self(value))
+                Ok(Self(value.into()))
             }
             /// The name as text.
             pub fn as_str(&self) -> &str {
@@ -48,7 +50,7 @@ macro_rules! id {
         }
         impl From<$name> for String {
             fn from(id: $name) -> String {
-                id.0
+                id.0.into()
             }
         }
         impl std::fmt::Display for $name {

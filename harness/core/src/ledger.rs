@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Sha256Hex;
 use crate::invocation::WireKind;
+use crate::shared_text::SharedText;
 
 /// Provider usage in one normal form: input includes cached, output includes reasoning. Null = not said, never zero.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +55,7 @@ pub struct FirstRequest {
     /// The API.
     pub wire: WireKind,
     /// The model id asked for.
-    pub model: String,
+    pub model: SharedText,
     /// Whole body.
     pub body_bytes: u64,
     /// Tokens of the whole body's JSON.
@@ -96,15 +97,15 @@ impl FirstRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolEntry {
     /// Name as offered.
-    pub name: String,
+    pub name: SharedText,
     /// Namespace, where the wire has them; of a tool that is told of in another's description, that other one.
-    pub namespace: Option<String>,
+    pub namespace: Option<SharedText>,
     /// `function`, `custom`, a hosted type as sent, or `listed` (told of, not defined).
-    pub kind: String,
+    pub kind: SharedText,
     /// `direct`, `deferred`, `found` (shown by a search), `code` (called by code), as far as the request shows it.
-    pub exposure: String,
+    pub exposure: SharedText,
     /// Where its definition stood: `tools`, `input_item`, `system`, `message`, `description`.
-    pub r#where: String,
+    pub r#where: SharedText,
     /// Bytes of its description text.
     pub description_bytes: u64,
     /// Tokens of its description text.
@@ -148,7 +149,7 @@ pub struct TurnEntry {
     /// Digest of the tool definitions.
     pub surface_sha256: Sha256Hex,
     /// Names of the tools called.
-    pub calls: Vec<String>,
+    pub calls: Vec<SharedText>,
     /// Milliseconds from the request's last byte to the response's last byte.
     pub wait_ms: f64,
     /// What fills its context, and what of it a provider's cache can hold from the turn before; null = not measured.
@@ -177,9 +178,9 @@ pub struct ContextShare {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Load {
     /// Capability group; null when the wire does not show it.
-    pub group: Option<String>,
+    pub group: Option<SharedText>,
     /// Tools that appeared.
-    pub tools: Vec<String>,
+    pub tools: Vec<SharedText>,
     /// Turn whose request first offered them.
     pub turn: u32,
     /// Turn at which one of them was first called.
@@ -192,9 +193,9 @@ pub struct Load {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenBasis {
     /// `provider`, `rendered` or `json`.
-    pub basis: String,
+    pub basis: SharedText,
     /// `complete`, `lower_bound` or `none`.
-    pub completeness: String,
+    pub completeness: SharedText,
     /// Who counted.
     pub tokenizer: TokenizerIdentity,
 }
@@ -203,12 +204,12 @@ pub struct TokenBasis {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenizerIdentity {
     /// Vocabulary name.
-    pub name: String,
+    pub name: SharedText,
     /// Crate that encodes.
     #[serde(rename = "crate")]
-    pub package: String,
+    pub package: SharedText,
     /// Its version.
-    pub version: String,
+    pub version: SharedText,
     /// Digest that identifies the vocabulary.
     pub vocabulary_sha256: Sha256Hex,
 }

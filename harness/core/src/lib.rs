@@ -22,6 +22,7 @@ pub mod mechanism;
 pub mod metric;
 pub mod price;
 pub mod schedule;
+pub mod shared_text;
 pub mod source;
 pub mod surface;
 pub mod task;
@@ -48,6 +49,7 @@ pub use lifecycle::{Resource, Resources};
 pub use metric::Metric;
 pub use price::{Price, PriceCard};
 pub use schedule::{Block, Cell, Schedule, Shard};
+pub use shared_text::SharedText;
 pub use source::{Problem, Source};
 pub use surface::{
     CodeExposure, Compaction, Delegation, Discovery, IntentRule, Lifecycle, ModelExposure, Prompt,

@@ -51,9 +51,11 @@ pub(crate) fn finds_tools(name: &str) -> bool {
 /// The mechanisms that the tools of an attempt show, each with whether it fired.
 pub fn mechanisms(tools: &[ToolEntry], loads: &[Load]) -> Vec<Mechanism> {
     let named = |wanted: &dyn Fn(&ToolEntry) -> bool| -> Vec<String> {
-        tools.iter().filter(|tool| wanted(tool)).map(|tool| tool.name.clone()).collect()
+        tools.iter().filter(|tool| wanted(tool)).map(|tool| tool.name.to_string()).collect()
     };
-    let called = |names: &[String]| tools.iter().any(|tool| tool.calls > 0 && names.contains(&tool.name));
+    let called = |names: &[String]| {
+        tools.iter().any(|tool| tool.calls > 0 && names.iter().any(|name| tool.name == *name))
+    };
     let deferred = named(&|tool| tool.exposure == "deferred" || tool.exposure == "found");
     let searches = named(&|tool| finds_tools(&tool.name) || tool.kind.contains("tool_search"));
     let holders = named(&|tool| {

@@ -2,8 +2,8 @@
 //! against the same provider asked directly; requests a second; memory over 10,000 requests; counting 100 KB.
 //!
 //! `cargo bench -p bench-proxy --bench recorder`. The provider is a process of its own and keeps nothing; recorder and agent
-//! share this one and its two worker threads. Direct and recorded requests alternate, so that a busy machine slows both
-//! alike. The request is shaped as real ones are: a third tools, a third instructions, a third conversation.
+//! share this one, each on a thread of its own. Direct and recorded requests alternate, so that a busy machine slows both
+//! alike, with a pause of 5 ms before each. The request is shaped as real ones are: a third tools, a third instructions, a third conversation.
 
 #![allow(
     clippy::print_stdout,
@@ -19,7 +19,7 @@ mod support;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bench_proxy::{EndpointUpstream, Recorder, RetryPolicy};
 use bench_wire::Turn;
@@ -39,6 +39,8 @@ const TOOL_BYTES: usize = 190;
 const PROVIDER: &str = "--provider";
 const FRAMES: usize = 20;
 const PAIRS: usize = 1_000;
+/// Between two requests.
+const PAUSE: Duration = Duration::from_millis(5);
 /// Pairs before the measured ones: they open connections and fill caches.
 const WARM_UP: usize = 50;
 const IN_FLIGHT: usize = 8;
@@ -54,7 +56,7 @@ fn main() {
     }
     let mut child = provider();
     let base = base_of(&mut child);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let dir = tempfile::tempdir().unwrap();
         let upstream = EndpointUpstream::new(&base, None, RetryPolicy::default()).unwrap();
@@ -134,11 +136,19 @@ async fn timed(client: &HttpClient, base: &str, body: &Bytes) -> (f64, f64) {
     (first.unwrap(), so_far())
 }
 
+/// As an agent asks that has carried out a call in between: what the recorder still has to count of the request before
+/// must neither slow down this one nor, where the two alternate, one that goes direct.
+async fn after_a_pause(client: &HttpClient, base: &str, body: &Bytes) -> (f64, f64) {
+    tokio::time::sleep(PAUSE).await;
+    timed(client, base, body).await
+}
+
 async fn latency(direct: &str, recorded: &str) {
     let (client, body) = (http(), body());
     let (mut plain, mut through) = (Vec::new(), Vec::new());
     for pair in 0..PAIRS + WARM_UP {
-        let (a, b) = (timed(&client, direct, &body).await, timed(&client, recorded, &body).await);
+        let a = after_a_pause(&client, direct, &body).await;
+        let b = after_a_pause(&client, recorded, &body).await;
         if pair >= WARM_UP {
             plain.push(a);
             through.push(b);

@@ -8,11 +8,13 @@ use bench_wire::{Api, ModelRequest};
 use bytes::Bytes;
 use hyper::{HeaderMap, StatusCode, header};
 
+use crate::account::{Unread, let_through};
 use crate::classify::{RequestClass, asker, classify};
 use crate::coding::CodingError;
 use crate::exchange::{Arrival, BodyState};
 use crate::facts::Known;
 use crate::headers::{self, credential};
+use crate::recorder::RecorderSpec;
 use crate::reply::error_body;
 use crate::shared::{Shared, State};
 use crate::upstream::UsageSource;
@@ -31,6 +33,8 @@ const NO_ANSWER: &str = "I have nothing to add. Take the reading that fits the f
 pub(crate) enum Admission {
     /// It goes to the upstream.
     Forward(Box<Admitted>),
+    /// It goes to the upstream whatever it says, and is read on its way.
+    Ahead(Unread),
     /// The recorder answers it.
     Answer(OwnAnswer),
 }
@@ -61,7 +65,7 @@ pub(crate) struct OwnAnswer {
 }
 
 /// Why a request does not go through.
-struct Turned {
+pub(crate) struct Turned {
     class: RequestClass,
     rule: String,
     status: StatusCode,
@@ -117,11 +121,34 @@ pub(crate) struct Read {
 }
 
 /// Decides, numbers and traces a request.
-pub(crate) fn admit(shared: &Shared, arrival: &Arrival) -> Admission {
+pub(crate) async fn admit(shared: &Shared, arrival: &Arrival) -> Admission {
+    if let Some(unread) = let_through(shared, arrival) {
+        return Admission::Ahead(unread);
+    }
     // Reading is the long part: before the lock.
-    let examined = examine(shared, arrival);
+    let mut examined = Some(examine(shared, arrival));
+    loop {
+        if matches!(examined, Some(Ok(_))) {
+            shared.caught_up().await;
+        }
+        if let Some(admission) = decide(shared, arrival, &mut examined) {
+            return admission;
+        }
+    }
+}
+
+/// None when what was asked before is not read yet, and this request's class hangs on it.
+fn decide(
+    shared: &Shared,
+    arrival: &Arrival,
+    examined: &mut Option<Result<Read, Turned>>,
+) -> Option<Admission> {
     let ended = shared.stop.borrow().is_some();
     let mut state = shared.state();
+    if matches!(examined, Some(Ok(_))) && state.unread > *shared.read.borrow() {
+        return None;
+    }
+    let examined = examined.take()?;
     let request = state.next;
     state.next += 1;
     let decided = if ended {
@@ -131,7 +158,7 @@ pub(crate) fn admit(shared: &Shared, arrival: &Arrival) -> Admission {
             .and(examined)
             .and_then(|read| within_turns(shared, &mut state, &read).map(|class| (read, class)))
     };
-    match decided {
+    Some(match decided {
         Ok((read, (class, rule))) => {
             state.requests += 1;
             let weight = read.weight.as_ref().map(|(weight, _)| *weight);
@@ -174,11 +201,20 @@ pub(crate) fn admit(shared: &Shared, arrival: &Arrival) -> Admission {
                 body_tokens,
             })
         }
-    }
+    })
 }
 
 /// What the request alone decides.
 fn examine(shared: &Shared, arrival: &Arrival) -> Result<Read, Turned> {
+    let (api, content) = passes(shared, arrival)?;
+    let chat = ModelRequest::read(api, &arrival.path, content)
+        .map_err(|error| Turned::away(StatusCode::BAD_REQUEST, "unreadable", &error.to_string()))?;
+    let weight = counts_first(&shared.spec).then(|| weight(&shared.spec.counter, &chat, content));
+    Ok(Read { chat: Arc::new(chat), content: content.clone(), weight, headers: arrival.headers.clone() })
+}
+
+/// What decides without the request being understood: whose it is, whether it came whole, what must not stand in it.
+pub(crate) fn passes<'a>(shared: &Shared, arrival: &'a Arrival) -> Result<(Api, &'a Bytes), Turned> {
     let shown = credential(&arrival.headers).or(arrival.key.as_deref());
     if shown != Some(shared.spec.credential.as_str()) {
         return Err(Turned::away(StatusCode::UNAUTHORIZED, "credential", "not this attempt's credential"));
@@ -200,20 +236,16 @@ fn examine(shared: &Shared, arrival: &Arrival) -> Result<Read, Turned> {
         let ending = Ending::because(EndingKind::CanarySeen, message);
         return Err(Turned::away(StatusCode::FORBIDDEN, "canary_seen", message).ending(ending));
     }
-    let api = model_call(shared, arrival, content)?;
-    let chat = ModelRequest::read(api, &arrival.path, content)
-        .map_err(|error| Turned::away(StatusCode::BAD_REQUEST, "unreadable", &error.to_string()))?;
-    let weight = counts_first(shared).then(|| weight(&shared.spec.counter, &chat, content));
-    Ok(Read { chat: Arc::new(chat), content: content.clone(), weight, headers: arrival.headers.clone() })
+    Ok((model_call(shared, arrival, content)?, content))
 }
 
 /// Must the tokens of a request be known before it goes?
-fn counts_first(shared: &Shared) -> bool {
-    let limits = &shared.spec.limits;
+pub(crate) fn counts_first(spec: &RecorderSpec) -> bool {
+    let limits = &spec.limits;
     limits.total_tokens.is_some()
         || limits.cost_usd.is_some()
-        || shared.spec.spending.run.is_some()
-        || shared.spec.upstream.usage_source() == UsageSource::LocalCount
+        || spec.spending.run.is_some()
+        || spec.upstream.usage_source() == UsageSource::LocalCount
 }
 
 /// A body whose content coding cannot be undone.
@@ -289,7 +321,7 @@ fn answered_by_the_user(shared: &Shared, arrival: &Arrival) -> Turned {
     }
 }
 
-fn within_requests(shared: &Shared, state: &State) -> Result<(), Turned> {
+pub(crate) fn within_requests(shared: &Shared, state: &State) -> Result<(), Turned> {
     match shared.spec.limits.requests {
         Some(limit) if state.requests >= limit => {
             Err(Turned::limit(EndingKind::RequestBudget, "requests", f64::from(limit), "requests"))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bench_core::{Ending, EndingKind, Sha256Hex};
-use bench_wire::{Api, ModelRequest, Turn};
+use bench_wire::{Api, Turn};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Frame, Incoming};
@@ -11,10 +11,10 @@ use hyper::header::CONTENT_ENCODING;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::account::{Account, BeingWeighed, Unread};
 use crate::admission::{Admission, Admitted, OwnAnswer, admit};
 use crate::classify::RequestClass;
 use crate::coding::{CodingError, Decoding};
-use crate::facts::Known;
 use crate::headers;
 use crate::ledger::ChatFacts;
 use crate::marks::marked;
@@ -22,8 +22,8 @@ use crate::reply::{BrokenOff, ReplyBody, error_body, whole};
 use crate::shared::Shared;
 use crate::tape::Tape;
 use crate::trace::rounded;
-use crate::upstream::{OracleStep, Retry, UpstreamFault, UpstreamRequest, UpstreamResponse};
-use crate::weighing::{Weighing, Weight};
+use crate::upstream::{OracleStep, ReadRequest, Retry, UpstreamFault, UpstreamRequest, UpstreamResponse};
+use crate::weighing::Weight;
 
 /// The largest body kept in either direction, in bytes.
 pub(crate) const BODY_CAP: usize = 64 << 20;
@@ -72,6 +72,8 @@ pub(crate) struct Settled {
     pub(crate) api: Option<Api>,
     /// None when it did not go to the upstream.
     pub(crate) chat: Option<ChatFacts>,
+    /// Did it go to the upstream although nobody here could read it, so that nobody knows what it cost?
+    pub(crate) unread: bool,
 }
 
 /// What came of a request.
@@ -123,21 +125,22 @@ pub(crate) async fn exchange(
     request: Request<Incoming>,
     reply: oneshot::Sender<Response<ReplyBody>>,
 ) {
-    let arrival = Arrival::collect(&shared, request).await;
+    let arrival = Arc::new(Arrival::collect(&shared, request).await);
     if let Some(status) = marked(&shared, &arrival) {
         // A mark that nobody waits for any more is a mark all the same.
         let _ = reply.send(whole(status, "application/json", Bytes::new()));
         return;
     }
-    match admit(&shared, &arrival) {
-        Admission::Answer(own) => answer_own(&shared, arrival, own, reply),
-        Admission::Forward(admitted) => Forwarding::new(shared, arrival, *admitted).run(reply).await,
+    match admit(&shared, &arrival).await {
+        Admission::Answer(own) => answer_own(&shared, &arrival, own, reply),
+        Admission::Forward(admitted) => Forwarding::read(shared, arrival, *admitted).run(reply).await,
+        Admission::Ahead(unread) => Forwarding::unread(shared, arrival, unread).run(reply).await,
     }
 }
 
 fn answer_own(
     shared: &Shared,
-    arrival: Arrival,
+    arrival: &Arrival,
     own: OwnAnswer,
     reply: oneshot::Sender<Response<ReplyBody>>,
 ) {
@@ -158,6 +161,7 @@ fn answer_own(
         put_aside: false,
         api: None,
         chat: None,
+        unread: false,
     };
     shared.settle(arrival, settled, outcome);
     // The agent may be gone; its request is settled all the same.
@@ -218,23 +222,30 @@ async fn read_body(incoming: &mut Incoming, body: &mut BytesMut) -> BodyState {
 /// A request on its way to the upstream and back.
 struct Forwarding {
     shared: Arc<Shared>,
-    arrival: Arrival,
+    arrival: Arc<Arrival>,
     request: u32,
-    class: RequestClass,
-    rule: String,
-    agent: Option<String>,
-    chat: Arc<ModelRequest>,
-    weight: Option<Weight>,
-    known: Known,
-    weighing: Weighing,
+    api: Api,
+    /// What was read of it before it went.
+    read: Option<ReadRequest>,
+    account: Account,
 }
 
 impl Forwarding {
-    fn new(shared: Arc<Shared>, arrival: Arrival, admitted: Admitted) -> Self {
+    fn read(shared: Arc<Shared>, arrival: Arc<Arrival>, admitted: Admitted) -> Self {
         let Admitted { request, class, rule, agent, chat, weight, known, load } = admitted;
-        let counter = Arc::clone(&shared.spec.counter);
-        let weighing = load.weighed_later(counter);
-        Self { shared, arrival, request, class, rule, agent, chat, weight, known, weighing }
+        let weighing = load.weighed_later(Arc::clone(&shared.spec.counter));
+        let api = chat.api;
+        let read = Some(ReadRequest { class, chat, input_tokens: weight.map(Weight::input_tokens) });
+        let put_aside = weight.is_some();
+        let account =
+            Account::Admitted(Box::new(BeingWeighed { class, rule, agent, known, weighing, put_aside }));
+        Self { shared, arrival, request, api, read, account }
+    }
+
+    fn unread(shared: Arc<Shared>, arrival: Arc<Arrival>, unread: Unread) -> Self {
+        let (request, api) = (unread.request, unread.api);
+        let reading = unread.read_later(Arc::clone(&shared), Arc::clone(&arrival));
+        Self { shared, arrival, request, api, read: None, account: Account::Unread(reading) }
     }
 
     async fn run(self, mut reply: oneshot::Sender<Response<ReplyBody>>) {
@@ -263,9 +274,7 @@ impl Forwarding {
             body: self.arrival.body.clone(),
             credential: self.shared.spec.credential.clone(),
             agent: headers::agent(&self.arrival.headers).map(str::to_owned),
-            class: self.class,
-            chat: Arc::clone(&self.chat),
-            input_tokens: self.weight.map(Weight::input_tokens),
+            read: self.read.clone(),
         }
     }
 
@@ -305,8 +314,8 @@ impl Forwarding {
         *head.headers_mut() = headers::for_agent(&headers);
         // When the agent is gone, `pieces` is closed and the loop below ends.
         let _ = reply.send(head);
-        let mut tape = Tape::new(self.chat.api, status, &headers, self.arrival.arrived_ms);
-        let (mut fault, mut last, mut ended) = (None, None, body.is_end_stream());
+        let mut tape = Tape::new(self.api, status, &headers, self.arrival.arrived_ms);
+        let (mut fault, mut ended, mut settling) = (None, body.is_end_stream(), None);
         while !ended {
             let frame = tokio::select! {
                 biased;
@@ -324,13 +333,15 @@ impl Forwarding {
                 }
                 Some(Ok(frame)) => {
                     ended = body.is_end_stream();
+                    // Room first: an agent that does not read must not hold up whose answer is to be settled.
+                    let Ok(room) = pieces.reserve().await else { break };
                     if ended {
-                        // Settled before the agent can know that the response is over and ask again.
-                        last = Some(frame);
-                    } else if pieces.send(Ok(frame)).await.is_err() {
-                        break;
-                    } else {
-                        self.weighing.may_begin();
+                        settling = Some(self.shared.lets_end().await);
+                    }
+                    room.send(Ok(frame));
+                    // What must be read first takes the processor from nobody once the model has spoken.
+                    if self.read.is_some() {
+                        self.account.may_begin();
                     }
                 }
             }
@@ -339,10 +350,22 @@ impl Forwarding {
             }
         }
         let shared = Arc::clone(&self.shared);
+        let over_ms = shared.now_ms();
+        if settling.is_none() {
+            settling = Some(shared.lets_end().await);
+        }
+        // The agent learns at once that the answer is over; what it asks next waits for this account where it hangs on it.
+        let pieces = if fault.is_none() {
+            drop(pieces);
+            None
+        } else {
+            Some(pieces)
+        };
+        self.account.may_begin();
         let mut outcome = tape.outcome(&shared, ended);
         outcome.retries = retries;
         outcome.steps = steps;
-        outcome.waited = Some((sent_ms, shared.now_ms()));
+        outcome.waited = Some((sent_ms, over_ms));
         let cut = || ended && status.is_success() && outcome.cut_short;
         // It ended as any other does, and ends so for the agent; only the turn in it is not whole.
         let unfinished =
@@ -352,42 +375,28 @@ impl Forwarding {
         let broke_off = known.filter(|fault| fault.broke_off);
         outcome.broke_off = broke_off.map(|fault| *fault.ending.clone());
         self.settle(outcome).await;
-        end_stream(&shared, &pieces, last, fault).await;
+        drop(settling);
+        if let (Some(pieces), Some(fault)) = (pieces, fault) {
+            break_off(&shared, &pieces, fault).await;
+        }
     }
 
     async fn settle(self, mut outcome: Outcome) {
-        let weighed = self.weighing.found().await;
-        outcome.unrendered.clone_from(&weighed.unrendered);
-        let settled = Settled {
-            request: self.request,
-            class: self.class,
-            rule: self.rule,
-            agent: self.agent,
-            body_tokens: Some(weighed.weight.body_tokens),
-            put_aside: self.weight.is_some(),
-            api: Some(self.chat.api),
-            chat: Some(self.known.weighed(&weighed)),
-            body_sha256: Some(weighed.body_sha256),
-        };
-        self.shared.settle(self.arrival, settled, outcome);
+        let (settled, unrendered) = self.account.settled(self.request, self.api).await;
+        outcome.unrendered = unrendered;
+        self.shared.settle(&self.arrival, settled, outcome);
     }
 }
 
-/// Sends the last piece, or breaks the agent's connection off as the upstream's was.
-async fn end_stream(
+/// Breaks the agent's connection off as the upstream's was.
+async fn break_off(
     shared: &Shared,
     pieces: &mpsc::Sender<Result<Frame<Bytes>, BrokenOff>>,
-    last: Option<Frame<Bytes>>,
-    fault: Option<UpstreamFault>,
+    fault: UpstreamFault,
 ) {
-    if let Some(frame) = last {
-        let _ = pieces.send(Ok(frame)).await;
+    // After a break the agent may ask again; how often is the recorder's to count.
+    if !fault.broke_off {
+        shared.stop_with(*fault.ending);
     }
-    if let Some(fault) = fault {
-        // After a break the agent may ask again; how often is the recorder's to count.
-        if !fault.broke_off {
-            shared.stop_with(*fault.ending);
-        }
-        let _ = pieces.send(Err(BrokenOff)).await;
-    }
+    let _ = pieces.send(Err(BrokenOff)).await;
 }

@@ -4,6 +4,7 @@
 //! kept byte for byte. When the attempt is over it hands back a [`Recording`]: what the surface cost, read off the wire.
 //! Starting agents, walls, tasks and verdicts are left to others; so is the journal.
 
+mod account;
 mod admission;
 mod classify;
 mod exchange;
@@ -32,7 +33,7 @@ pub use recording::{Recording, Totals};
 pub use spending::{RunBudget, Spending, Spent};
 pub use upstream::oracle::{OracleBook, OracleScript, OracleUpstream};
 pub use upstream::{
-    BoxFuture, EndpointSpec, EndpointUpstream, Preflight, ReplayError, ReplayUpstream, RetryPolicy, RoadRule,
-    Timeouts, Upstream, UpstreamBody, UpstreamError, UpstreamFault, UpstreamRequest, UpstreamResponse,
-    VOLATILE_PATTERNS,
+    BoxFuture, EndpointSpec, EndpointUpstream, Preflight, ReadRequest, ReplayError, ReplayUpstream,
+    RetryPolicy, RoadRule, Timeouts, Upstream, UpstreamBody, UpstreamError, UpstreamFault, UpstreamRequest,
+    UpstreamResponse, VOLATILE_PATTERNS,
 };

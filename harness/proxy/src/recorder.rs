@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bench_core::ledger::TokenizerIdentity;
 use bench_core::{AskAnswer, Clock, Ending, Limits, Sha256Hex, UpstreamEvidence, WireKind};
 use bench_record::RequestStoreError;
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use crate::ledger::{LedgerContext, compile, late_classes, models, shown};
@@ -78,6 +79,9 @@ pub enum RecorderError {
     /// The listener.
     #[error("recorder: the loopback listener cannot be used: {0}; start the run again")]
     Listener(std::io::Error),
+    /// The thread that recorders share.
+    #[error("recorder: its thread cannot be started: {0}; allow this user more processes")]
+    Thread(std::io::Error),
     /// The requests.
     #[error(transparent)]
     Store(#[from] RequestStoreError),
@@ -114,6 +118,21 @@ impl From<(PathBuf, std::io::Error)> for RecorderError {
     }
 }
 
+/// Where recorders live: one thread of their own. What passes through one goes from task to task, and waking a task on another
+/// thread takes longer than all that it does: a stream of 20 frames was held up by more than a millisecond.
+fn place() -> std::io::Result<Handle> {
+    static PLACE: Mutex<Option<Handle>> = Mutex::new(None);
+    let mut place = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(handle) = &*place {
+        return Ok(handle.clone());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let handle = runtime.handle().clone();
+    let live = move || runtime.block_on(std::future::pending::<()>());
+    std::thread::Builder::new().name("recorder".to_owned()).spawn(live)?;
+    Ok(place.insert(handle).clone())
+}
+
 /// The recorder of one attempt. Dropped without [`Recorder::finish`], it stops listening.
 pub struct Recorder {
     address: SocketAddr,
@@ -122,13 +141,15 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts listening. Must be called within a tokio runtime.
+    /// Starts listening, on the thread that all recorders of the process share.
     pub async fn start(listener: std::net::TcpListener, spec: RecorderSpec) -> Result<Self, RecorderError> {
         listener.set_nonblocking(true).map_err(RecorderError::Listener)?;
+        let place = place().map_err(RecorderError::Thread)?;
+        let _here = place.enter();
         let listener = tokio::net::TcpListener::from_std(listener).map_err(RecorderError::Listener)?;
         let address = listener.local_addr().map_err(RecorderError::Listener)?;
         let shared = Arc::new(Shared::new(spec)?);
-        let server = tokio::spawn(serve(listener, Arc::clone(&shared)));
+        let server = place.spawn(serve(listener, Arc::clone(&shared)));
         Ok(Self { address, shared, server })
     }
 
@@ -213,11 +234,11 @@ fn recording(shared: &Shared, mut kept: Kept) -> Result<Recording, RecorderError
         cost_usd: kept.cost_usd,
         upstream_wait_ms: ledger.upstream_wait_ms,
         upstream: UpstreamEvidence {
-            kind: spec.upstream.kind().to_owned(),
-            host: spec.upstream.host(),
-            models_asked,
-            models_answered,
-            fingerprint: kept.fingerprint,
+            kind: spec.upstream.kind().into(),
+            host: spec.upstream.host().map(Into::into),
+            models_asked: models_asked.into_iter().map(Into::into).collect(),
+            models_answered: models_answered.into_iter().map(Into::into).collect(),
+            fingerprint: kept.fingerprint.map(Into::into),
             statuses: kept.statuses,
             fault: kept.fault,
         },
@@ -230,9 +251,9 @@ fn recording(shared: &Shared, mut kept: Kept) -> Result<Recording, RecorderError
 pub fn tokenizer_identity(counter: &bench_tokens::Counter) -> TokenizerIdentity {
     let identity = counter.identity();
     TokenizerIdentity {
-        name: identity.name.clone(),
-        package: identity.package.clone(),
-        version: identity.version.clone(),
+        name: identity.name.as_str().into(),
+        package: identity.package.as_str().into(),
+        version: identity.version.as_str().into(),
         vocabulary_sha256: Sha256Hex::parse(&identity.vocabulary_sha256)
             .expect("the counter writes 64 lower-case hex digits"),
     }

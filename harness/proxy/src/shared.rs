@@ -11,6 +11,7 @@ use memchr::memmem;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::admission::counts_first;
 use crate::classify::{Conversation, RequestClass, ToolsSeen, Unnamed};
 use crate::exchange::{Arrival, Outcome, Settled};
 use crate::headers;
@@ -30,6 +31,12 @@ pub(crate) struct Shared {
     closing: watch::Sender<bool>,
     started_ms: f64,
     tasks: Mutex<JoinSet<()>>,
+    /// May a request go before it was read? Where no cap in tokens or dollars and no upstream asks what it says.
+    pub(crate) lets_through: bool,
+    /// Requests let through unread that were read since, in their order.
+    pub(crate) read: watch::Sender<u64>,
+    /// Whoever lets an answer end has it until that answer is settled, so that answers are settled as they ended.
+    pub(crate) settling: Arc<tokio::sync::Mutex<()>>,
     state: Mutex<State>,
 }
 
@@ -44,6 +51,8 @@ pub(crate) struct State {
     failure: Option<RecorderError>,
     /// Number of the next request.
     pub(crate) next: u32,
+    /// Requests let through unread so far.
+    pub(crate) unread: u64,
     /// Requests let in so far.
     pub(crate) requests: u32,
     /// Agent turns let in so far.
@@ -100,6 +109,9 @@ impl Shared {
             closing: watch::Sender::new(false),
             started_ms: spec.clock.monotonic_ms(),
             tasks: Mutex::new(JoinSet::new()),
+            lets_through: !spec.upstream.reads() && !counts_first(&spec),
+            read: watch::Sender::new(0),
+            settling: Arc::default(),
             state: Mutex::new(state),
             spec,
         })
@@ -108,6 +120,25 @@ impl Shared {
     /// Milliseconds since the recorder started.
     pub(crate) fn now_ms(&self) -> f64 {
         self.spec.clock.monotonic_ms() - self.started_ms
+    }
+
+    /// Waits until so many of the requests that went unread are read.
+    pub(crate) async fn read_up_to(&self, count: u64) {
+        let mut read = self.read.subscribe();
+        // An error would mean that the sender, a field of self, is gone.
+        let _ = read.wait_for(|read| *read >= count).await;
+    }
+
+    /// Waits until every request that went unread is read and every answer that has ended is settled.
+    pub(crate) async fn caught_up(&self) {
+        let unread = self.state().unread;
+        self.read_up_to(unread).await;
+        drop(self.settling.lock().await);
+    }
+
+    /// Lets an answer end: whoever holds what this returns is the next whose answer is settled.
+    pub(crate) async fn lets_end(&self) -> tokio::sync::OwnedMutexGuard<()> {
+        Arc::clone(&self.settling).lock_owned().await
     }
 
     /// The state. A task that panicked must not take the record of the others with it.
@@ -159,13 +190,14 @@ impl Shared {
     }
 
     /// Writes down a request that is over, however it went.
-    pub(crate) fn settle(&self, arrival: Arrival, settled: Settled, outcome: Outcome) {
-        let record = self.record(&arrival, &settled, &outcome);
+    pub(crate) fn settle(&self, arrival: &Arrival, settled: Settled, outcome: Outcome) {
+        let record = self.record(arrival, &settled, &outcome);
         let mut state = self.state();
         let retry_of = state.repeats(&settled, &record, &outcome);
         let record = RequestRecord { retry_of, ..record };
         self.bill(&mut state, &settled, &outcome, record.usage.as_ref());
-        state.settle(self.now_ms(), &record, arrival.body, outcome, settled);
+        let over_ms = outcome.waited.map_or_else(|| self.now_ms(), |(_, over)| over);
+        state.settle(over_ms, &record, arrival.body.clone(), outcome, settled);
         if let Some(ending) = state.given_up() {
             drop(state);
             return self.stop_with(ending);
@@ -263,6 +295,7 @@ impl State {
             fault: None,
             failure: None,
             next: 1,
+            unread: 0,
             requests: 0,
             turns: 0,
             tokens: 0,
@@ -354,7 +387,9 @@ impl State {
             request: settled.request,
             class: settled.class,
             agent: settled.agent,
-            abandoned: from_upstream && answer.is_none() && outcome.abandoned,
+            abandoned: settled.unread
+                && (outcome.abandoned || outcome.status.is_some_and(|status| status < 400))
+                || from_upstream && answer.is_none() && outcome.abandoned,
             chat: settled.chat,
             answer,
             retries: u32::try_from(outcome.retries.len()).unwrap_or(u32::MAX),

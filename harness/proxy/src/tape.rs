@@ -51,7 +51,7 @@ impl Tape {
         }
     }
 
-    /// Keeps a piece; false when there is no room for it.
+    /// Keeps a piece; false when there is no room for it. It is read when the answer is over: nobody waits for that.
     pub(crate) fn take(&mut self, frame: &Frame<Bytes>, now_ms: f64) -> bool {
         let Some(data) = frame.data_ref() else { return true };
         if self.bytes.len() + data.len() > BODY_CAP {
@@ -59,10 +59,22 @@ impl Tape {
         }
         self.bytes.extend_from_slice(data);
         self.frames.push((rounded(now_ms - self.origin_ms), self.bytes.len() as u64));
-        if self.status.is_success() && self.legible {
-            self.read(data);
-        }
         true
+    }
+
+    /// Reads what came, in the pieces in which it came.
+    fn read_all(&mut self) {
+        let bytes = std::mem::take(&mut self.bytes);
+        let mut from = 0;
+        for at in 0..self.frames.len() {
+            let to = self.frames[at].1 as usize;
+            if self.status.is_success() && self.legible {
+                self.read(&bytes[from..to]);
+            }
+            from = to;
+        }
+        self.bytes = bytes;
+        self.read_rest();
     }
 
     fn read(&mut self, data: &[u8]) {
@@ -84,7 +96,7 @@ impl Tape {
     }
 
     pub(crate) fn outcome(mut self, shared: &Shared, ended: bool) -> Outcome {
-        self.read_rest();
+        self.read_all();
         let legible = self.legible;
         let mut cut_short = false;
         let is_stream = self.is_stream;

@@ -15,11 +15,11 @@ use crate::ledger::{Prefix, Sent, semantic_sha256};
 
 /// Requests that are weighed at once, over all recorders of the process: the tokenizer keeps a cache of more than a megabyte
 /// for every thread that counts, and nobody waits for a weight while the model answers.
-static WEIGHERS: Semaphore = Semaphore::const_new(2);
+pub(crate) static WEIGHERS: Semaphore = Semaphore::const_new(2);
 
 /// How long weighing waits for the first word of the model, which it would otherwise delay: on a small machine there is one
 /// processor for the agent, the recorder and what lies between.
-const HEAD_START: Duration = Duration::from_millis(2);
+pub(crate) const HEAD_START: Duration = Duration::from_millis(2);
 
 /// Tokens of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,7 +112,7 @@ impl Load {
         Weighing { sent: Some(sent), told }
     }
 
-    fn weigh(&self, counter: &Counter) -> Weighed {
+    pub(crate) fn weigh(&self, counter: &Counter) -> Weighed {
         let known = self.weight.clone();
         let (weight, unrendered) = known.unwrap_or_else(|| weight(counter, &self.chat, &self.content));
         let prefix =

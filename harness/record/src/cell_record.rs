@@ -8,7 +8,8 @@ use bench_core::ledger::{
 };
 use bench_core::lifecycle::Violation;
 use bench_core::{
-    ArmId, Cell, Ending, EndingKind, IsolationEvidence, Metric, Sha256Hex, TaskId, Track, UpstreamEvidence,
+    ArmId, Cell, Ending, EndingKind, IsolationEvidence, Metric, Sha256Hex, SharedText, TaskId, Track,
+    UpstreamEvidence,
 };
 use serde::{Deserialize, Serialize};
 
@@ -22,13 +23,13 @@ pub struct CellRecord {
     /// The harness that ran it.
     pub harness: HarnessIdentity,
     /// The machine, as a digest that does not reveal its name.
-    pub host_id: String,
+    pub host_id: SharedText,
     /// The task.
     pub task: TaskId,
     /// Digest of the task's files.
     pub task_sha256: Sha256Hex,
     /// Unit of generalisation.
-    pub cluster: String,
+    pub cluster: SharedText,
     /// The task's track.
     pub track: Track,
     /// From 1.
@@ -40,7 +41,7 @@ pub struct CellRecord {
     /// How the oracle played this arm.
     pub profile: Profile,
     /// `task/r01`.
-    pub block: String,
+    pub block: SharedText,
     /// Place within the block, from 1.
     pub position: u32,
     /// Arms of the block in order of execution.
@@ -126,9 +127,9 @@ pub struct CellRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HarnessIdentity {
     /// Version of the binary.
-    pub version: String,
+    pub version: SharedText,
     /// Revision of its source; null outside a checkout.
-    pub revision: Option<String>,
+    pub revision: Option<SharedText>,
 }
 
 /// CPU (user + system), milliseconds. Null = unknown.

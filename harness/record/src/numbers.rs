@@ -4,16 +4,17 @@
 //! estimate, gate or count is made of is skipped without being kept: checks, rules of the walls, events, texts of tools, and
 //! turn by turn what no load happened in. Whoever shows single cells reads [`read_journal`](crate::read_journal).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use bench_core::experiment::Profile;
 use bench_core::ledger::{FirstRequest, Load, TokenBasis, ToolEntry, TurnEntry, Usage};
 use bench_core::lifecycle::Violation;
 use bench_core::{
-    ArmId, Ending, IsolationEvidence, IsolationLevel, Metric, Sha256Hex, TaskId, Track, UpstreamEvidence,
+    ArmId, Ending, IsolationEvidence, IsolationLevel, Metric, Sha256Hex, SharedText, TaskId, Track,
+    UpstreamEvidence,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -21,33 +22,94 @@ use serde_json::value::RawValue;
 use crate::cell_record::{CellRecord, CpuMs, HarnessIdentity, Metrics, Verdict};
 use crate::journal::{JournalError, Tail, parse_line};
 
-/// Reads all whole records of a journal without touching it, each without the evidence that no number is made of.
+/// Bytes of lines that one thread takes at a time.
+const BLOCK: usize = 4 << 20;
+
+/// Reads all whole records of a journal without touching it, each without the evidence that no number is made of. Blocks of
+/// lines are parsed beside one another; the records come in their order.
 pub fn read_numbers(path: &Path) -> Result<(Vec<CellRecord>, Tail), JournalError> {
     let io = |source| JournalError::Io { path: path.to_owned(), source };
     let mut reader = BufReader::with_capacity(1 << 20, File::open(path).map_err(io)?);
-    let (mut records, mut text, mut line) = (Vec::new(), Vec::new(), 0);
-    loop {
-        text.clear();
-        let length = reader.read_until(b'\n', &mut text).map_err(io)?;
-        let torn = Tail::Torn { bytes: length as u64 };
-        if length == 0 {
-            return Ok((records, Tail::Whole));
+    let hands = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    let (mut records, mut lines) = (Vec::new(), 0);
+    std::thread::scope(|scope| {
+        let mut busy = VecDeque::with_capacity(hands);
+        loop {
+            let block = if busy.len() < hands { Block::read(&mut reader, lines).map_err(io)? } else { None };
+            if let Some(block) = block {
+                lines += block.lines;
+                busy.push_back(scope.spawn(move || block.parse(path)));
+                continue;
+            }
+            let Some(first) = busy.pop_front() else { return Ok((records, Tail::Whole)) };
+            let parsed: Parsed = first.join().expect("a line that is no record is an error");
+            records.extend(parsed.records);
+            if let Some(Unread { line, bytes, error }) = parsed.unread {
+                let is_last = line == lines && reader.fill_buf().map_err(io)?.is_empty();
+                return match error {
+                    None => Ok((records, Tail::Torn { bytes })),
+                    Some(JournalError::Line { .. }) if is_last => Ok((records, Tail::Torn { bytes })),
+                    Some(error) => Err(error),
+                };
+            }
         }
-        if text.last() != Some(&b'\n') {
-            return Ok((records, torn));
+    })
+}
+
+/// Some whole lines of a journal; its last one may be torn.
+struct Block {
+    text: Vec<u8>,
+    /// Lines before it.
+    before: usize,
+    lines: usize,
+}
+
+/// What a block holds, up to its first line that is no record.
+struct Parsed {
+    records: Vec<CellRecord>,
+    unread: Option<Unread>,
+}
+
+/// A line that is no record.
+struct Unread {
+    /// From 1.
+    line: usize,
+    bytes: u64,
+    /// None = the line has no end.
+    error: Option<JournalError>,
+}
+
+impl Block {
+    /// The next block; none at the end.
+    fn read(reader: &mut impl BufRead, before: usize) -> std::io::Result<Option<Self>> {
+        let (mut text, mut lines) = (Vec::with_capacity(BLOCK + (BLOCK >> 2)), 0);
+        while text.len() < BLOCK && reader.read_until(b'\n', &mut text)? > 0 {
+            lines += 1;
         }
-        line += 1;
-        match numbers(&text) {
-            Some(record) => records.push(record),
-            // Whatever is wrong with it, the reader of whole records says it.
-            None => match parse_line(path, line, &text) {
+        Ok((lines > 0).then_some(Self { text, before, lines }))
+    }
+
+    fn parse(&self, path: &Path) -> Parsed {
+        let mut records = Vec::with_capacity(self.lines);
+        for (index, text) in self.text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let line = self.before + index + 1;
+            let read = match text.last() {
+                Some(b'\n') => numbers(text).map_or_else(
+                    // Whatever is wrong with it, the reader of whole records says it.
+                    || parse_line(path, line, text).map_err(Some),
+                    Ok,
+                ),
+                _ => Err(None),
+            };
+            match read {
                 Ok(record) => records.push(record),
-                Err(JournalError::Line { .. }) if reader.fill_buf().map_err(io)?.is_empty() => {
-                    return Ok((records, torn));
+                Err(error) => {
+                    let unread = Some(Unread { line, bytes: text.len() as u64, error });
+                    return Parsed { records, unread };
                 }
-                Err(error) => return Err(error),
-            },
+            }
         }
+        Parsed { records, unread: None }
     }
 }
 
@@ -71,16 +133,16 @@ struct Line<'a> {
     format_version: u32,
     lock_sha256: Sha256Hex,
     harness: HarnessIdentity,
-    host_id: String,
+    host_id: SharedText,
     task: TaskId,
     task_sha256: Sha256Hex,
-    cluster: String,
+    cluster: SharedText,
     track: Track,
     repeat: u32,
     arm: ArmId,
     arm_sha256: Sha256Hex,
     profile: Profile,
-    block: String,
+    block: SharedText,
     position: u32,
     round: u32,
     block_split: bool,
@@ -119,7 +181,7 @@ struct Line<'a> {
 /// A tool's price and use.
 #[derive(Deserialize)]
 struct Tool {
-    name: String,
+    name: SharedText,
     description_bytes: u64,
     description_tokens: u64,
     schema_bytes: u64,
@@ -138,7 +200,7 @@ struct Tool {
 #[derive(Deserialize)]
 struct Walls {
     level: IsolationLevel,
-    missing: Vec<String>,
+    missing: Vec<SharedText>,
     landlock_abi: Option<u32>,
     uid: u32,
     evidence_complete: Option<bool>,
@@ -149,11 +211,11 @@ struct Walls {
 /// Who answered.
 #[derive(Deserialize)]
 struct Answerer {
-    kind: String,
-    host: Option<String>,
-    models_asked: Vec<String>,
-    models_answered: Vec<String>,
-    fingerprint: Option<String>,
+    kind: SharedText,
+    host: Option<SharedText>,
+    models_asked: Vec<SharedText>,
+    models_answered: Vec<SharedText>,
+    fingerprint: Option<SharedText>,
     fault: Option<String>,
 }
 
@@ -223,9 +285,9 @@ impl Tool {
         ToolEntry {
             name: self.name,
             namespace: None,
-            kind: String::new(),
-            exposure: String::new(),
-            r#where: String::new(),
+            kind: SharedText::default(),
+            exposure: SharedText::default(),
+            r#where: SharedText::default(),
             description_bytes: self.description_bytes,
             description_tokens: self.description_tokens,
             schema_bytes: self.schema_bytes,
@@ -250,7 +312,7 @@ impl Walls {
             missing: self.missing,
             landlock_abi: self.landlock_abi,
             uid: self.uid,
-            detector: String::new(),
+            detector: SharedText::default(),
             probes: Vec::new(),
             events: Vec::new(),
             evidence_complete: self.evidence_complete,

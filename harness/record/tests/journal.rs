@@ -125,3 +125,36 @@ fn what_is_wrong_with_a_line_is_said_by_both_readers_alike() {
         assert_eq!(one.map(|(r, tail)| (r.len(), tail)), other.map(|(r, tail)| (r.len(), tail)));
     }
 }
+
+/// A journal of more blocks than one is read in its order, and what is wrong far inside it has the right line.
+#[test]
+fn a_long_journal_is_read_in_its_order_and_its_lines_are_told_by_their_number() {
+    const LINES: usize = 3_000;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("journal.jsonl");
+    let text = String::from_utf8(v1()).unwrap();
+    let record = text.lines().next().unwrap();
+    let line = |number: usize| {
+        let line = record.replace("\"attempt\":1", &format!("\"attempt\":{number}"));
+        // Blocks of lines of very different lengths.
+        format!("{}{line}\n", " ".repeat(number % 7 * 500))
+    };
+    let lines: Vec<String> = (1..=LINES).map(line).collect();
+    let whole = lines.concat();
+    assert!(whole.len() > 10 << 20, "{}", whole.len());
+    fs::write(&path, &whole).unwrap();
+    let (records, tail) = read_numbers(&path).unwrap();
+    let attempts: Vec<usize> = records.iter().map(|record| record.attempt as usize).collect();
+    assert_eq!((attempts, tail), ((1..=LINES).collect(), Tail::Whole));
+    fs::write(&path, &whole[..whole.len() - 9]).unwrap();
+    let (records, tail) = read_numbers(&path).unwrap();
+    let torn = (lines[LINES - 1].len() - 9) as u64;
+    assert_eq!((records.len(), tail), (LINES - 1, Tail::Torn { bytes: torn }));
+    for damaged in [1, 2_500, LINES - 1] {
+        let mut lines = lines.clone();
+        lines[damaged - 1] = "no record\n".to_owned();
+        fs::write(&path, lines.concat()).unwrap();
+        let error = read_numbers(&path).unwrap_err();
+        assert!(matches!(error, JournalError::Line { line, .. } if line == damaged), "{error}");
+    }
+}

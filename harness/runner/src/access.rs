@@ -86,7 +86,7 @@ mod tests {
         IsolationEvidence {
             events: classes.iter().map(event).collect(),
             evidence_complete: complete,
-            missing: vec![format!("{}records were lost", bench_core::evidence::HOLE)],
+            missing: vec![format!("{}records were lost", bench_core::evidence::HOLE).into()],
             ..bench_isolation::evidence_of_no_cell("a test")
         }
     }

@@ -207,7 +207,7 @@ fn add_index(record: &mut CellRecord, index: &RequestIndex) {
     record.metrics.input_tokens = Some(input);
     record.metrics.output_tokens = Some(output);
     record.metrics.total_tokens = Some(input + output);
-    record.tokens.completeness = "lower_bound".to_owned();
+    record.tokens.completeness = "lower_bound".into();
     record.provider_usage = (said != Usage::default()).then_some(said);
 }
 
@@ -228,16 +228,16 @@ fn blank_record(plan: &RunPlan, harness: &Harness, ticket: &Ticket) -> CellRecor
         format_version: FORMAT_VERSION,
         lock_sha256: plan.lock_sha256.clone(),
         harness: plan.site.harness.clone(),
-        host_id: plan.site.host_id.clone(),
+        host_id: plan.site.host_id.as_str().into(),
         task: cell.task.clone(),
         task_sha256: task.sha256.clone(),
-        cluster: task.cluster.clone(),
+        cluster: task.cluster.as_str().into(),
         track: task.track,
         repeat: cell.repeat,
         arm: cell.arm.clone(),
         arm_sha256: arm.lock.sha256.clone(),
         profile: arm.arm.profile.clone(),
-        block: format!("{}/r{:02}", cell.task, cell.repeat),
+        block: format!("{}/r{:02}", cell.task, cell.repeat).into(),
         position: cell.position,
         order: ticket.order.clone(),
         round: ticket.round,
@@ -259,8 +259,8 @@ fn blank_record(plan: &RunPlan, harness: &Harness, ticket: &Ticket) -> CellRecor
         metrics: Metrics::default(),
         censored: Vec::new(),
         tokens: TokenBasis {
-            basis: "json".to_owned(),
-            completeness: "none".to_owned(),
+            basis: "json".into(),
+            completeness: "none".into(),
             tokenizer: plan.site.tokenizer.clone(),
         },
         provider_usage: None,
@@ -275,7 +275,7 @@ fn blank_record(plan: &RunPlan, harness: &Harness, ticket: &Ticket) -> CellRecor
         lifecycle: None,
         isolation: evidence_of_no_cell("the cell never started"),
         upstream: UpstreamEvidence {
-            kind: plan.experiment.upstream.word().to_owned(),
+            kind: plan.experiment.upstream.word().into(),
             ..UpstreamEvidence::default()
         },
         oracle: None,

@@ -53,7 +53,7 @@ impl Progress {
         let mut by_block: BTreeMap<String, Vec<RecordGist>> = BTreeMap::new();
         let endings: Vec<_> = records.iter().map(|record| record.ending.kind).collect();
         for (record, in_outage) in records.iter().zip(outages(&endings)) {
-            by_block.entry(record.block.clone()).or_default().push(RecordGist {
+            by_block.entry(record.block.to_string()).or_default().push(RecordGist {
                 arm: record.arm.clone(),
                 round: record.round,
                 attempt: record.attempt,

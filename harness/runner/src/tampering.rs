@@ -37,7 +37,7 @@ impl Changes {
             Ok(changes) => evidence.events.extend(classify::events(&changes, &Grounds::default(), &[])),
             Err(why) => {
                 let hole = bench_core::evidence::HOLE;
-                evidence.missing.push(format!("{hole}changes of the task's files: {why}"));
+                evidence.missing.push(format!("{hole}changes of the task's files: {why}").into());
                 evidence.evidence_complete = Some(false);
             }
         }

@@ -28,7 +28,7 @@ impl Exported<'_> {
         let upstream = &self.record.upstream;
         let named =
             upstream.models_answered.iter().chain(&upstream.models_asked).find(|name| !name.is_empty());
-        named.cloned().unwrap_or_else(|| "unknown".to_owned())
+        named.map_or("unknown", |name| name).to_owned()
     }
 
     /// What of a cell no other format has a word for.

@@ -4,6 +4,8 @@
 use std::fmt::Write as _;
 
 use super::estimate::{grouped, p_value};
+use super::markdown::capital;
+use super::segments::segment_lines;
 use super::table::escaped;
 use super::words::{metric_words, plain};
 use crate::analysis::{Analysis, ArmSummary, ContrastSummary};
@@ -68,12 +70,12 @@ pub(crate) fn contrast_lines(text: &mut String, contrast: &ContrastSummary) {
 
 /// Lines about arms and about claims over several candidates.
 pub(crate) fn run_lines(text: &mut String, analysis: &Analysis) {
-    if analysis.providers > 1 {
-        let _ = writeln!(
-            text,
-            "The provider's fingerprint changed during the run ({} of them): no PASS stands.\n",
-            analysis.providers
-        );
+    if let [what, each @ ..] = segment_lines(analysis).as_slice() {
+        let _ = writeln!(text, "{}\n", escaped(&capital(what)));
+        for line in each {
+            let _ = writeln!(text, "- {}", escaped(&plain(line)));
+        }
+        text.push('\n');
     }
     for claim in &analysis.candidates {
         let holm = claim.holm_p.map_or(String::new(), |p| format!(", after Holm {}", p_value(p)));

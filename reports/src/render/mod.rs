@@ -12,6 +12,7 @@ mod html;
 mod junit;
 mod markdown;
 mod plot;
+mod segments;
 mod summary;
 mod table;
 mod trace;

@@ -6,6 +6,7 @@ use bench_core::Decision;
 
 use super::estimate;
 use super::markdown::{arm_table, counts};
+use super::segments::segment_lines;
 use super::table::{Align, Table, wrapped};
 use super::words::{
     metric_words, negative_control_words, plain, reason_in_words, reasons_and_remedy, role_words,
@@ -55,6 +56,9 @@ pub fn summary(analysis: &Analysis, style: Style) -> String {
     }
     for warning in &analysis.warnings {
         text.push_str(&wrapped(&format!("warning: {}", plain(warning)), width, 4));
+    }
+    for line in segment_lines(analysis) {
+        text.push_str(&wrapped(&plain(&line), width, 4));
     }
     if let Some(sentence) = analysis.scope.first() {
         text.push_str(&wrapped(&plain(sentence), width, 0));

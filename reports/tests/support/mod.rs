@@ -133,7 +133,7 @@ pub(crate) fn cell(task: &str, repeat: u32, arm: &str, position: u32) -> CellRec
         repeat,
         arm_sha256: Sha256Hex::of(arm),
         profile: Profile::default(),
-        block: format!("{task}/r{repeat:02}"),
+        block: format!("{task}/r{repeat:02}").into(),
         position,
         order: vec![arm_id.clone()],
         arm: arm_id,

@@ -6,10 +6,11 @@ mod csv;
 mod harbor;
 mod record;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use bench_core::{Clock as _, Metric, SystemClock};
-use bench_record::{Journal, RunDir};
+use bench_record::{CellRecord, Journal, RunDir};
 use serde_json::{Value, json};
 
 use self::record::{Imported, cell_record};
@@ -32,7 +33,7 @@ pub(crate) fn import(options: &ImportOptions) -> Result<Exit, Failure> {
         }
         cells.extend(found);
     }
-    refuse_repeated(&cells)?;
+    refuse_contradictions(&cells)?;
     let lock = lock(&cells, options)?;
     let dir = options.output.clone().unwrap_or_else(|| place(options));
     if dir.join("lock.json").exists() {
@@ -41,12 +42,14 @@ pub(crate) fn import(options: &ImportOptions) -> Result<Exit, Failure> {
             format!("{} already holds a run; name another directory with -o", dir.display()),
         );
     }
+    // Before anything is written: what is refused leaves nothing that would stand in the way of the mended file.
+    let records: Vec<CellRecord> =
+        cells.iter().map(|cell| cell_record(cell, &lock)).collect::<Result<_, Failure>>()?;
     let run = RunDir::create(&dir).or_exit(Exit::Usage)?;
     write_lock(&run, &lock)?;
     let (mut journal, _, _) = Journal::open(&run.journal()).or_exit(Exit::Environment)?;
-    for cell in &cells {
-        let record = cell_record(cell, &lock)?;
-        journal.append(&record).or_exit(Exit::Environment)?;
+    for record in &records {
+        journal.append(record).or_exit(Exit::Environment)?;
     }
     say::complain(&format!("{}: {} cells imported", dir.display(), cells.len()));
     // The verdict is `bench gate`'s: an import that worked has worked.
@@ -66,6 +69,30 @@ fn write_lock(run: &RunDir, lock: &Value) -> Result<(), Failure> {
     std::fs::write(run.lock(), text)
         .map_err(|e| anyhow::anyhow!("{}: {e}; choose another place with -o DIR", run.lock().display()))
         .or_exit(Exit::Environment)
+}
+
+/// Repeats of a task at most: every one of them is a place in the plan.
+const REPEATS: u32 = 10_000;
+
+/// What cannot be one run: a cell that stands twice, a task of two clusters or tracks, more repeats than anybody makes.
+fn refuse_contradictions(cells: &[Imported]) -> Result<(), Failure> {
+    let mut tasks: BTreeMap<&str, (&Option<String>, bench_core::Track)> = BTreeMap::new();
+    for cell in cells {
+        if cell.repeat > REPEATS {
+            let words =
+                format!("{}: repeat {} is beyond {REPEATS}; number them from 1", cell.from, cell.repeat);
+            return fail(Exit::Usage, words);
+        }
+        let known = *tasks.entry(&cell.task).or_insert((&cell.cluster, cell.track));
+        if known != (&cell.cluster, cell.track) {
+            let words = format!(
+                "{}: task {} has another cluster or track than in an earlier line; a task is of one",
+                cell.from, cell.task
+            );
+            return fail(Exit::Usage, words);
+        }
+    }
+    refuse_repeated(cells)
 }
 
 fn refuse_repeated(cells: &[Imported]) -> Result<(), Failure> {

@@ -116,7 +116,7 @@ fn joined(parts: &[Part], schedule: &Schedule) -> Result<Vec<CellRecord>, Failur
     let place: BTreeMap<String, usize> =
         schedule.blocks.iter().enumerate().map(|(place, block)| (block.id(), place)).collect();
     let mut records: Vec<CellRecord> = parts.iter().flat_map(|part| part.records.iter().cloned()).collect();
-    records.sort_by_key(|record| place.get(&record.block).copied().unwrap_or(usize::MAX));
+    records.sort_by_key(|record| place.get(record.block.as_str()).copied().unwrap_or(usize::MAX));
     Ok(records)
 }
 

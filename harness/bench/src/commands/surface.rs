@@ -165,7 +165,7 @@ fn control_arm(plan: &RunPlan) -> Option<ArmId> {
 fn full_name(tool: &bench_core::ToolEntry) -> String {
     match &tool.namespace {
         Some(namespace) => format!("{namespace}.{}", tool.name),
-        None => tool.name.clone(),
+        None => tool.name.to_string(),
     }
 }
 

@@ -75,8 +75,8 @@ pub(crate) fn compile(exchanges: &[Exchange], context: &LedgerContext<'_>) -> Le
         first_request: first_request(exchanges),
         requests_by_class: by_class(exchanges, basis),
         tokens: TokenBasis {
-            basis: basis.word().to_owned(),
-            completeness: completeness(exchanges).to_owned(),
+            basis: basis.word().into(),
+            completeness: completeness(exchanges).into(),
             tokenizer: context.tokenizer.clone(),
         },
         provider_usage,

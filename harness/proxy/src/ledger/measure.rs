@@ -76,7 +76,7 @@ pub(crate) fn first_request(
     FirstRequest {
         request,
         wire: super::wire_of(chat.api),
-        model: chat.model.clone(),
+        model: chat.model.as_str().into(),
         body_bytes: body.len() as u64,
         body_tokens: 0,
         prompt_tokens: None,

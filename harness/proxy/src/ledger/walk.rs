@@ -1,7 +1,7 @@
 //! One pass over the exchanges of an attempt: turns, tools, loads.
 
-use bench_core::Sha256Hex;
 use bench_core::ledger::{ContextShare, Load, ToolEntry, TurnEntry};
+use bench_core::{Sha256Hex, SharedText};
 
 use super::compile::{LedgerContext, billed};
 use super::measure::saturating_u32;
@@ -106,12 +106,12 @@ impl<'a> Walk<'a> {
     fn load(&mut self, new_tools: &[ToolSize], turn: u32) {
         let start = self.loads.len();
         for tool in new_tools.iter().filter(|tool| !follows_a_resource(&tool.name)) {
-            let group = self.context.groups.get(&tool.name).cloned();
+            let group = self.context.groups.get(&tool.name).map(SharedText::from);
             match self.loads[start..].iter_mut().find(|load| load.group == group) {
-                Some(load) => load.tools.push(tool.name.clone()),
+                Some(load) => load.tools.push(tool.name.as_str().into()),
                 None => self.loads.push(Load {
                     group,
-                    tools: vec![tool.name.clone()],
+                    tools: vec![tool.name.as_str().into()],
                     turn,
                     first_call_turn: None,
                     needed: false,
@@ -144,7 +144,7 @@ impl<'a> Walk<'a> {
             output_tokens,
             tools_callable: chat.offer.callable,
             surface_sha256: chat.offer.sha256.clone(),
-            calls,
+            calls: calls.into_iter().map(Into::into).collect(),
             wait_ms: exchange.waited.map_or(0.0, |(from, to)| crate::trace::rounded(to - from)),
             context: Some(context_of(&chat.prefix)),
         });
@@ -184,11 +184,11 @@ fn answers_to(tool: &ToolEntry, name: &str) -> bool {
 
 fn entry(tool: &ToolSize, turn: u32, errors: Option<u32>) -> ToolEntry {
     ToolEntry {
-        name: tool.name.clone(),
-        namespace: tool.namespace.clone(),
-        kind: tool.kind.clone(),
-        exposure: tool.exposure.clone(),
-        r#where: tool.place.clone(),
+        name: tool.name.as_str().into(),
+        namespace: tool.namespace.as_deref().map(Into::into),
+        kind: tool.kind.as_str().into(),
+        exposure: tool.exposure.as_str().into(),
+        r#where: tool.place.as_str().into(),
         description_bytes: tool.description.bytes,
         description_tokens: tool.description.tokens,
         schema_bytes: tool.schema.bytes,

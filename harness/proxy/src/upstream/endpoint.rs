@@ -317,6 +317,10 @@ impl Upstream for EndpointUpstream {
         Some(self.host.clone())
     }
 
+    fn reads(&self) -> bool {
+        false
+    }
+
     fn usage_source(&self) -> UsageSource {
         UsageSource::Provider
     }

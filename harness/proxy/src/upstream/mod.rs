@@ -39,6 +39,11 @@ pub trait Upstream: Send + Sync {
     /// Host asked; `None` for built-in ones.
     fn host(&self) -> Option<String>;
 
+    /// Must a request be read before this upstream can be asked?
+    fn reads(&self) -> bool {
+        true
+    }
+
     /// Is the usage that it states the provider's own word, or only a local count?
     fn usage_source(&self) -> UsageSource;
 
@@ -75,9 +80,16 @@ pub struct UpstreamRequest {
     pub credential: String,
     /// The second agent that asks; none = the main one.
     pub agent: Option<String>,
-    /// What the recorder takes the request for.
+    /// What it says; none where it went on its way unread.
+    pub read: Option<ReadRequest>,
+}
+
+/// A request as the recorder understands it.
+#[derive(Debug, Clone)]
+pub struct ReadRequest {
+    /// What the recorder takes it for.
     pub class: RequestClass,
-    /// The body, read.
+    /// Its body, read.
     pub chat: Arc<ModelRequest>,
     /// Local count of what the model reads; none where nobody had to know it before the request went.
     pub input_tokens: Option<u64>,

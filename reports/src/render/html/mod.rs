@@ -20,6 +20,7 @@ use minijinja::value::Serde;
 use serde::Serialize;
 
 use super::markdown::{capital, counts};
+use super::segments::segment_lines;
 use super::words::{negative_control_words, reason_in_words, verdict_word};
 use crate::analysis::Analysis;
 use crate::rows::Rows;
@@ -105,7 +106,7 @@ fn head(analysis: &Analysis) -> Head {
             .collect(),
         counts: counts(analysis),
         exploratory: analysis.exploratory.why.clone(),
-        warnings: analysis.warnings.clone(),
+        warnings: analysis.warnings.iter().cloned().chain(segment_lines(analysis)).collect(),
     }
 }
 

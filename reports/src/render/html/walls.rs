@@ -69,7 +69,7 @@ pub(super) fn walls(analysis: &Analysis, rows: &Rows<'_>) -> Walls {
     let (mut watched, mut incomplete, mut cells) = (0, 0, 0);
     for (_, record) in rows.settled() {
         cells += 1;
-        *detectors.entry(record.isolation.detector.clone()).or_default() += 1;
+        *detectors.entry(record.isolation.detector.to_string()).or_default() += 1;
         watched += u64::from(record.isolation.evidence_complete.is_some());
         incomplete += u64::from(record.isolation.evidence_complete == Some(false));
         for seen in &record.isolation.events {

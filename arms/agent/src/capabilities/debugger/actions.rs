@@ -1,4 +1,5 @@
-//! The actions of `debug`, one function each where one request does not do.
+//! The actions of `debug`: which there are, and those that begin, move and end a program. [`super::setting`] has the
+//! breakpoints, [`super::looking`] what is shown of a program that rests.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,20 +13,15 @@ use super::session::{Beginning, Rest, Session};
 use super::view;
 use super::{Asked, Debugger, Inner, Wanted};
 
-/// Frames of a stack where the call does not say.
-const FRAMES: usize = 50;
-/// Bytes of memory, or instructions, where the call does not say.
-const MEMORY: u64 = 64;
-const INSTRUCTIONS: u64 = 16;
 /// After so long a pause that had no effect is asked for again.
 const PAUSE_AGAIN: Duration = Duration::from_secs(2);
 
 /// One call with everything it needs.
-struct Job<'a> {
+pub(super) struct Job<'a> {
     debugger: &'a Debugger,
-    asked: &'a Asked,
-    folder: &'a Path,
-    deadline: Instant,
+    pub(super) asked: &'a Asked,
+    pub(super) folder: &'a Path,
+    pub(super) deadline: Instant,
 }
 
 pub(super) fn carry_out(
@@ -53,20 +49,20 @@ pub(super) fn carry_out(
 }
 
 /// A required argument.
-fn needed<'a>(value: Option<&'a str>, name: &str, action: &str) -> Result<&'a str, String> {
+pub(super) fn needed<'a>(value: Option<&'a str>, name: &str, action: &str) -> Result<&'a str, String> {
     value.filter(|value| !value.is_empty()).ok_or_else(|| format!("{action} needs {name}"))
 }
 
-fn told<T>(answer: Result<T, NoAnswer>) -> Result<T, String> {
+pub(super) fn told<T>(answer: Result<T, NoAnswer>) -> Result<T, String> {
     answer.map_err(NoAnswer::told)
 }
 
 impl Job<'_> {
-    fn action(&self) -> &str {
+    pub(super) fn action(&self) -> &str {
         &self.asked.action
     }
 
-    fn absolute(&self, file: &str) -> String {
+    pub(super) fn absolute(&self, file: &str) -> String {
         self.folder.join(file).to_string_lossy().into_owned()
     }
 
@@ -149,7 +145,7 @@ impl Job<'_> {
     }
 
     /// The session that is meant: by name, or the stopped one, or the root.
-    fn chosen(&self, inner: &Inner) -> Result<usize, String> {
+    pub(super) fn chosen(&self, inner: &Inner) -> Result<usize, String> {
         let names =
             || inner.sessions.iter().map(|session| session.name.as_str()).collect::<Vec<_>>().join(", ");
         if let Some(name) = &self.asked.session {
@@ -312,309 +308,10 @@ impl Job<'_> {
         let printed = if printed.is_empty() { printed } else { format!("\nOutput:\n{printed}") };
         Ok(format!("Ended {}.{printed}", session.name))
     }
-
-    fn breakpoint(&self, inner: &mut Inner) -> Result<String, String> {
-        let asked = self.asked;
-        let adds = self.action() == "set_breakpoint";
-        let (what, kind) = match (&asked.file, &asked.function) {
-            (Some(file), _) => (self.absolute(file), None),
-            (None, Some(function)) => (function.clone(), Some(Kind::Function)),
-            (None, None) => return Err(format!("{} needs file and line, or function", self.action())),
-        };
-        let before = inner.breakpoints.clone();
-        let mut breakpoint = serde_json::Map::new();
-        let extras = [
-            ("condition", &asked.condition, "supportsConditionalBreakpoints"),
-            ("hitCondition", &asked.hit_condition, "supportsHitConditionalBreakpoints"),
-            ("logMessage", &asked.log_message, "supportsLogPoints"),
-        ];
-        for (key, value, capability) in extras {
-            let Some(value) = value else { continue };
-            self.capable(inner, capability, key)?;
-            breakpoint.insert(key.to_owned(), json!(value));
-        }
-        let found = match (kind, adds) {
-            (None, true) => {
-                let line = asked.line.ok_or("set_breakpoint needs line beside file")?;
-                breakpoint.insert("line".to_owned(), json!(line));
-                inner.breakpoints.add_line(&what, Value::Object(breakpoint));
-                true
-            }
-            (None, false) => inner.breakpoints.remove_lines(&what, asked.line),
-            (Some(kind), true) => {
-                self.capable(inner, "supportsFunctionBreakpoints", "breakpoints on functions")?;
-                breakpoint.insert("name".to_owned(), json!(what));
-                inner.breakpoints.add(kind, "name", Value::Object(breakpoint));
-                true
-            }
-            (Some(kind), false) => inner.breakpoints.remove(kind, "name", Some(&what)),
-        };
-        if !found {
-            return Err("there is no breakpoint there".to_owned());
-        }
-        self.applied(inner, before, kind, &what)
-    }
-
-    fn instruction_breakpoint(&self, inner: &mut Inner) -> Result<String, String> {
-        let reference = needed(self.asked.reference.as_deref(), "reference", self.action())?;
-        self.capable(inner, "supportsInstructionBreakpoints", "breakpoints on instructions")?;
-        let before = inner.breakpoints.clone();
-        if self.action() == "set_instruction_breakpoint" {
-            let mut breakpoint = json!({"instructionReference": reference});
-            if let Some(offset) = self.asked.offset {
-                breakpoint["offset"] = json!(offset);
-            }
-            if let Some(condition) = &self.asked.condition {
-                breakpoint["condition"] = json!(condition);
-            }
-            inner.breakpoints.add(Kind::Instruction, "instructionReference", breakpoint);
-        } else if !inner.breakpoints.remove(Kind::Instruction, "instructionReference", Some(reference)) {
-            return Err("there is no breakpoint there".to_owned());
-        }
-        self.applied(inner, before, Some(Kind::Instruction), reference)
-    }
-
-    fn data_breakpoint(&self, inner: &mut Inner) -> Result<String, String> {
-        self.capable(inner, "supportsDataBreakpoints", "breakpoints on data")?;
-        let id = match (&self.asked.data_id, &self.asked.name) {
-            (Some(id), _) => id.clone(),
-            (None, Some(name)) => {
-                let at = self.chosen(inner)?;
-                let body = self.data_info(&inner.sessions[at], name)?;
-                let why = body["description"].as_str().unwrap_or_default().to_owned();
-                body["dataId"].as_str().ok_or_else(|| format!("{name} cannot be watched: {why}"))?.to_owned()
-            }
-            (None, None) => {
-                return Err(format!("{} needs name, or data_id from data_breakpoint_info", self.action()));
-            }
-        };
-        let before = inner.breakpoints.clone();
-        if self.action() == "set_data_breakpoint" {
-            let access = self.asked.access.as_deref().unwrap_or("write");
-            let mut breakpoint = json!({"dataId": id, "accessType": access});
-            if let Some(condition) = &self.asked.condition {
-                breakpoint["condition"] = json!(condition);
-            }
-            inner.breakpoints.add(Kind::Data, "dataId", breakpoint);
-        } else if !inner.breakpoints.remove(Kind::Data, "dataId", Some(&id)) {
-            return Err("there is no breakpoint there".to_owned());
-        }
-        self.applied(inner, before, Some(Kind::Data), &id)
-    }
-
-    /// What watching a variable takes: a member of what is opened, a variable of the innermost frame, or an expression.
-    fn data_info(&self, session: &Session, name: &str) -> Result<Value, String> {
-        let ask = |arguments: Value| told(session.client.ask("dataBreakpointInfo", arguments, self.deadline));
-        if let Some(reference) = self.asked.variables_reference {
-            return ask(json!({"name": name, "variablesReference": reference}));
-        }
-        let frame = self.frame(session)?;
-        for scope in told(view::scopes(session, &json!(frame), self.deadline))? {
-            let arguments =
-                json!({"name": name, "variablesReference": scope["variablesReference"], "frameId": frame});
-            let body = ask(arguments)?;
-            if body["dataId"].is_string() {
-                return Ok(body);
-            }
-        }
-        // lldb takes what an expression gives for the place itself.
-        let place = match session.adapter.dialect {
-            adapters::Dialect::Lldb => format!("&({name})"),
-            adapters::Dialect::Debugpy | adapters::Dialect::Plain => name.to_owned(),
-        };
-        ask(json!({"name": place, "frameId": frame}))
-    }
-
-    /// Refuses what no open session can do.
-    fn capable(&self, inner: &Inner, capability: &str, what: &str) -> Result<(), String> {
-        match inner.sessions.iter().find(|session| !session.can(capability)) {
-            Some(session) => Err(format!("the adapter {} cannot do this: {what}", session.adapter.name)),
-            None => Ok(()),
-        }
-    }
-
-    /// Tells every session of a change; one that refuses it puts the list back.
-    fn applied(
-        &self,
-        inner: &mut Inner,
-        before: super::Breakpoints,
-        kind: Option<Kind>,
-        what: &str,
-    ) -> Result<String, String> {
-        let mut found = Vec::new();
-        for session in &inner.sessions {
-            let answer = match kind {
-                None => inner.breakpoints.apply_lines(session, what, self.deadline),
-                Some(kind) => inner.breakpoints.apply(session, kind, self.deadline),
-            };
-            match answer {
-                Ok(answer) if found.is_empty() => found = answer,
-                Ok(_) => {}
-                Err(NoAnswer::Refused(why)) => {
-                    inner.breakpoints = before;
-                    return Err(why);
-                }
-                Err(other) => return Err(other.told()),
-            }
-        }
-        if inner.sessions.is_empty() {
-            return Ok("Kept for the next launch.".to_owned());
-        }
-        let shown = Path::new(what).strip_prefix(self.folder).map_or(what.into(), Path::to_string_lossy);
-        let line = |breakpoint: &Value| {
-            let at = breakpoint["line"].as_u64().map(|line| format!(" at line {line}")).unwrap_or_default();
-            let state = if breakpoint["verified"] == true { "set" } else { "not bound yet" };
-            let why = breakpoint["message"].as_str().map(|why| format!(": {why}")).unwrap_or_default();
-            format!("{state}{at}{why}")
-        };
-        let lines: Vec<String> = found.iter().map(line).collect();
-        Ok(if lines.is_empty() {
-            format!("{shown}: none left")
-        } else {
-            format!("{shown}: {}", lines.join("; "))
-        })
-    }
-
-    fn thread(&self, session: &Session) -> Result<i64, String> {
-        if let Some(thread) = self.asked.thread_id.or_else(|| session.stopped()?.thread) {
-            return Ok(thread);
-        }
-        let body = told(session.client.ask("threads", json!({}), self.deadline))?;
-        body["threads"][0]["id"].as_i64().ok_or_else(|| "the program has no thread".to_owned())
-    }
-
-    fn frame(&self, session: &Session) -> Result<i64, String> {
-        if let Some(frame) = self.asked.frame_id {
-            return Ok(frame);
-        }
-        if session.stopped().is_none() {
-            return Err("the program runs; pause it, or let it reach a breakpoint first".to_owned());
-        }
-        let frames = told(view::frames(session, self.thread(session)?, 1, self.deadline))?;
-        frames.first().and_then(|frame| frame["id"].as_i64()).ok_or_else(|| "there is no frame".to_owned())
-    }
-
-    /// Actions that one request carries out.
-    fn look(&self, session: &mut Session) -> Result<String, String> {
-        let (asked, deadline) = (self.asked, self.deadline);
-        let ask = |command: &str, arguments: Value| told(session.client.ask(command, arguments, deadline));
-        let can = |capability: &str, what: &str| match session.can(capability) {
-            true => Ok(()),
-            false => Err(format!("the adapter {} cannot do this: {what}", session.adapter.name)),
-        };
-        match self.action() {
-            "threads" => Ok(view::list(&ask("threads", json!({}))?["threads"], &["id", "name"])),
-            "stack_trace" => {
-                let levels = asked.count.map_or(FRAMES, |count| count as usize);
-                let frames = told(view::frames(session, self.thread(session)?, levels, deadline))?;
-                Ok(view::stack(&frames, self.folder))
-            }
-            "scopes" => {
-                let scopes = told(view::scopes(session, &json!(self.frame(session)?), deadline))?;
-                Ok(view::list(&json!(scopes), &["name", "variablesReference"]))
-            }
-            "variables" => {
-                let reference = match asked.variables_reference {
-                    Some(reference) => json!(reference),
-                    None => {
-                        let scopes = told(view::scopes(session, &json!(self.frame(session)?), deadline))?;
-                        let wanted = asked.name.as_deref().unwrap_or_default();
-                        let scope = scopes.iter().find(|scope| wanted.is_empty() || scope["name"] == wanted);
-                        scope.ok_or("there is no such scope")?["variablesReference"].clone()
-                    }
-                };
-                let list = told(view::variables(session, &reference, deadline))?;
-                Ok(if list.is_empty() { "[No variables.]".to_owned() } else { list })
-            }
-            "evaluate" => {
-                let expression = needed(asked.expression.as_deref(), "expression", "evaluate")?;
-                let context = asked.context.as_deref().unwrap_or("watch");
-                let arguments =
-                    json!({"expression": expression, "frameId": self.frame(session)?, "context": context});
-                let body = ask("evaluate", arguments)?;
-                let kind = body["type"].as_str().map(|kind| format!(" ({kind})")).unwrap_or_default();
-                let mut told_as = format!("{}{kind}", body["result"].as_str().unwrap_or_default());
-                if body["variablesReference"].as_i64().is_some_and(|reference| reference > 0) {
-                    let members = told(view::variables(session, &body["variablesReference"], deadline))?;
-                    told_as.push_str(&format!("\n{members}"));
-                }
-                Ok(told_as)
-            }
-            "data_breakpoint_info" => {
-                can("supportsDataBreakpoints", "breakpoints on data")?;
-                let name = needed(asked.name.as_deref(), "name", "data_breakpoint_info")?;
-                let body = self.data_info(session, name)?;
-                let description = body["description"].as_str().unwrap_or_default();
-                match body["dataId"].as_str() {
-                    Some(id) => {
-                        Ok(format!("{description}\ndata_id {id}, access types {}", body["accessTypes"]))
-                    }
-                    None => Err(format!("{name} cannot be watched: {description}")),
-                }
-            }
-            "disassemble" => {
-                can("supportsDisassembleRequest", "disassembling")?;
-                let count = asked.count.unwrap_or(INSTRUCTIONS);
-                let reference = self.instruction_reference(session)?;
-                let arguments = json!({"memoryReference": reference, "instructionOffset": asked.offset.unwrap_or(0), "instructionCount": count, "resolveSymbols": true});
-                Ok(view::instructions(&ask("disassemble", arguments)?))
-            }
-            "read_memory" => {
-                can("supportsReadMemoryRequest", "reading memory")?;
-                let reference = needed(asked.reference.as_deref(), "reference", "read_memory")?;
-                let arguments = json!({"memoryReference": reference, "offset": asked.offset.unwrap_or(0), "count": asked.count.unwrap_or(MEMORY)});
-                let body = ask("readMemory", arguments)?;
-                let word = |key: &str| body[key].as_str().unwrap_or_default().to_owned();
-                Ok(format!("{} (base64): {}", word("address"), word("data")))
-            }
-            "write_memory" => {
-                can("supportsWriteMemoryRequest", "writing memory")?;
-                let reference = needed(asked.reference.as_deref(), "reference", "write_memory")?;
-                let data = needed(asked.data.as_deref(), "data (base64)", "write_memory")?;
-                let arguments =
-                    json!({"memoryReference": reference, "offset": asked.offset.unwrap_or(0), "data": data});
-                let body = ask("writeMemory", arguments)?;
-                Ok(format!(
-                    "Written{}.",
-                    body["bytesWritten"].as_u64().map(|n| format!(": {n} bytes")).unwrap_or_default()
-                ))
-            }
-            "modules" => {
-                can("supportsModulesRequest", "listing modules")?;
-                let body = ask("modules", json!({"startModule": 0, "moduleCount": 200}))?;
-                Ok(view::list(&body["modules"], &["id", "name", "path"]))
-            }
-            "loaded_sources" => {
-                can("supportsLoadedSourcesRequest", "listing sources")?;
-                Ok(view::list(&ask("loadedSources", json!({}))?["sources"], &["name", "path"]))
-            }
-            "output" => {
-                session.take_printed();
-                let text = session.client.inbox().state.output.whole();
-                Ok(if text.is_empty() { "[No output.]".to_owned() } else { text })
-            }
-            "custom_request" => {
-                let command = needed(asked.command.as_deref(), "command", "custom_request")?;
-                let body = ask(command, asked.arguments.clone().unwrap_or_else(|| json!({})))?;
-                Ok(body.to_string())
-            }
-            other => Err(format!("{other:?} is no action of debug")),
-        }
-    }
-
-    /// Where to disassemble: as asked, or at the innermost frame.
-    fn instruction_reference(&self, session: &Session) -> Result<String, String> {
-        if let Some(reference) = &self.asked.reference {
-            return Ok(reference.clone());
-        }
-        let frames = told(view::frames(session, self.thread(session)?, 1, self.deadline))?;
-        let reference = frames.first().and_then(|frame| frame["instructionPointerReference"].as_str());
-        reference.map(str::to_owned).ok_or_else(|| "disassemble needs reference".to_owned())
-    }
 }
 
 /// How a program ended.
-fn over(session: &Session) -> String {
+pub(super) fn over(session: &Session) -> String {
     let inbox = session.client.inbox();
     match (inbox.state.exit_code, inbox.state.ended) {
         (Some(code), _) => format!("The program has ended with code {code}."),

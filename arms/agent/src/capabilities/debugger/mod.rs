@@ -7,7 +7,9 @@ mod actions;
 mod adapters;
 mod breakpoints;
 mod client;
+mod looking;
 mod session;
+mod setting;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use std::path::Path;
 use bench_core::{EndingKind, Metric, Track};
 use serde_json::Value;
 
-use super::record::{Imported, usable};
+use super::record::{Imported, Names};
 use crate::exit::{Exit, Failure, OrExit};
 
 /// The trials of one job. With several jobs the job's folder names the arm, else the agent does.
@@ -20,6 +20,7 @@ pub(super) fn read(job: &Path, several: bool) -> Result<Vec<Imported>, Failure> 
         .collect();
     trials.sort();
     let mut cells: Vec<Imported> = Vec::new();
+    let (mut tasks, mut arms) = (Names::default(), Names::default());
     let mut seen: BTreeMap<(String, String), u32> = BTreeMap::new();
     for path in trials {
         let text = std::fs::read(&path)
@@ -28,8 +29,9 @@ pub(super) fn read(job: &Path, several: bool) -> Result<Vec<Imported>, Failure> 
         let trial: Value = serde_json::from_slice(&text)
             .map_err(|e| anyhow::anyhow!("{}: not JSON ({e})", path.display()))
             .or_exit(Exit::Usage)?;
-        let arm = arm_of(job, &trial, several);
-        let Some(task) = trial["task_name"].as_str().map(usable) else { continue };
+        let arm = arms.usable("arm", arm_of(job, &trial, several))?;
+        let Some(task) = trial["task_name"].as_str() else { continue };
+        let task = tasks.usable("task", task)?;
         let repeat = seen.entry((task.clone(), arm.clone())).and_modify(|n| *n += 1).or_insert(1);
         let (ending, passed) = outcome(&trial);
         cells.push(Imported {
@@ -48,11 +50,11 @@ pub(super) fn read(job: &Path, several: bool) -> Result<Vec<Imported>, Failure> 
     Ok(cells)
 }
 
-fn arm_of(job: &Path, trial: &Value, several: bool) -> String {
+fn arm_of<'t>(job: &'t Path, trial: &'t Value, several: bool) -> &'t str {
     let folder = job.file_name().and_then(|name| name.to_str()).unwrap_or("job");
     match trial["agent_info"]["name"].as_str() {
-        Some(agent) if !several => usable(agent),
-        Some(_) | None => usable(folder),
+        Some(agent) if !several => agent,
+        Some(_) | None => folder,
     }
 }
 

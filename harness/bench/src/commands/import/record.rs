@@ -48,6 +48,24 @@ pub(super) fn usable(name: &str) -> String {
     if text.is_empty() { "unnamed".to_owned() } else { text }
 }
 
+/// Names as they were made usable, so that no two become one.
+#[derive(Default)]
+pub(super) struct Names(BTreeMap<String, String>);
+
+impl Names {
+    /// The usable form of a name; an error when another name has it already.
+    pub(super) fn usable(&mut self, kind: &str, name: &str) -> Result<String, Failure> {
+        let short = usable(name);
+        let other = self.0.entry(short.clone()).or_insert_with(|| name.to_owned());
+        if other != name {
+            let words =
+                format!("{kind}s {other:?} and {name:?} would both be called {short}; rename one of them");
+            return fail(Exit::Usage, words);
+        }
+        Ok(short)
+    }
+}
+
 pub(super) fn unknown_tokenizer() -> TokenizerIdentity {
     TokenizerIdentity {
         name: "unknown".into(),
@@ -68,10 +86,10 @@ pub(super) fn cell_record(cell: &Imported, lock: &Value) -> Result<CellRecord, F
     Ok(CellRecord {
         format_version: bench_record::FORMAT_VERSION,
         lock_sha256,
-        harness: HarnessIdentity { version: env!("CARGO_PKG_VERSION").to_owned(), revision: None },
+        harness: HarnessIdentity { version: env!("CARGO_PKG_VERSION").into(), revision: None },
         host_id: "imported".into(),
         task_sha256: Sha256Hex::of(task.as_str()),
-        cluster: cell.cluster.clone().unwrap_or_else(|| cell.task.clone()),
+        cluster: cell.cluster.as_deref().unwrap_or(&cell.task).into(),
         track: cell.track,
         repeat: cell.repeat,
         arm_sha256: Sha256Hex::of(arm.as_str()),
@@ -120,17 +138,26 @@ pub(super) fn cell_record(cell: &Imported, lock: &Value) -> Result<CellRecord, F
         dir_sha256: None,
         task,
         arm,
-        block,
+        block: block.into(),
     })
 }
+
+/// Up to here every whole number is a number of its own in floating point.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Metrics through their own JSON form, so that a key means here what it means in a journal.
 fn metrics(cell: &Imported) -> Result<Metrics, Failure> {
     let mut object = serde_json::Map::new();
     for (metric, value) in &cell.metrics {
-        let fraction = matches!(metric, Metric::WallMs | Metric::CostUsd);
-        if !fraction && (value.fract() != 0.0 || *value < 0.0) {
-            return fail(Exit::Usage, format!("{}: {metric} = {value} is no count", cell.from));
+        let fraction =
+            matches!(metric, Metric::WallMs | Metric::CostUsd | Metric::CriticalPathMs | Metric::BesideMs);
+        if *value < 0.0 {
+            return fail(Exit::Usage, format!("{}: {metric} = {value} is below zero", cell.from));
+        }
+        if !fraction && (value.fract() != 0.0 || *value > EXACT) {
+            let words =
+                format!("{}: {metric} = {value} is no count; write a whole number up to {EXACT}", cell.from);
+            return fail(Exit::Usage, words);
         }
         let number = if fraction { serde_json::json!(value) } else { serde_json::json!(*value as u64) };
         object.insert(metric.key().to_owned(), number);
@@ -143,10 +170,10 @@ fn no_walls() -> IsolationEvidence {
         level: IsolationLevel::L0,
         requested: Vec::new(),
         enforced: Vec::new(),
-        missing: vec!["imported: nothing is known about walls".to_owned()],
+        missing: vec!["imported: nothing is known about walls".into()],
         landlock_abi: None,
         uid: 0,
-        detector: "none".to_owned(),
+        detector: "none".into(),
         probes: Vec::new(),
         events: Vec::new(),
         evidence_complete: None,

@@ -37,16 +37,17 @@ impl OracleUpstream {
     }
 
     fn answer(&self, request: &UpstreamRequest) -> Result<UpstreamResponse, UpstreamFault> {
-        let spoken = match request.class {
-            RequestClass::AgentTurn => self.book.turn(&request.credential, None, &request.chat),
+        let read = request.read.as_ref().expect("nothing goes unread to an upstream that reads");
+        let spoken = match read.class {
+            RequestClass::AgentTurn => self.book.turn(&request.credential, None, &read.chat),
             // A second agent's loop, by its name. Without one nobody knows which plan it is to play.
-            RequestClass::Subagent if request.agent.is_some() && request.chat.tools.is_empty() => {
-                self.book.summary(&request.credential, request.agent.as_deref(), &request.chat)
+            RequestClass::Subagent if request.agent.is_some() && read.chat.tools.is_empty() => {
+                self.book.summary(&request.credential, request.agent.as_deref(), &read.chat)
             }
             RequestClass::Subagent if request.agent.is_some() => {
-                self.book.turn(&request.credential, request.agent.as_deref(), &request.chat)
+                self.book.turn(&request.credential, request.agent.as_deref(), &read.chat)
             }
-            RequestClass::Compaction => self.book.summary(&request.credential, None, &request.chat),
+            RequestClass::Compaction => self.book.summary(&request.credential, None, &read.chat),
             RequestClass::Title
             | RequestClass::Naming
             | RequestClass::TokenCounting
@@ -56,7 +57,7 @@ impl OracleUpstream {
             | RequestClass::Refused => Ok(speak::title()),
         };
         let spoken = spoken.map_err(UpstreamFault::ending)?;
-        Ok(speak::response(&self.counter, request, spoken))
+        Ok(speak::response(&self.counter, read, spoken))
     }
 }
 

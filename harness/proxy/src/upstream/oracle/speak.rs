@@ -16,7 +16,7 @@ use hyper::{HeaderMap, StatusCode};
 
 use super::play::PlannedCall;
 use crate::ledger::turn_tokens;
-use crate::upstream::{OracleStep, UpstreamFault, UpstreamRequest, UpstreamResponse};
+use crate::upstream::{OracleStep, ReadRequest, UpstreamFault, UpstreamResponse};
 
 /// Raised when the oracle's words change for equal requests.
 const FINGERPRINT: &str = "oracle-1";
@@ -61,7 +61,7 @@ fn said(id: &str, text: String, steps: Vec<OracleStep>) -> Spoken {
 }
 
 /// Writes a turn as the request wants it: any model id is accepted and echoed; usage is the local count.
-pub(super) fn response(counter: &Counter, request: &UpstreamRequest, spoken: Spoken) -> UpstreamResponse {
+pub(super) fn response(counter: &Counter, request: &ReadRequest, spoken: Spoken) -> UpstreamResponse {
     let Spoken { mut turn, steps } = spoken;
     turn.model.clone_from(&request.chat.model);
     turn.usage = Some(WireUsage {
