@@ -1,7 +1,7 @@
 //! What walls cost, as ratios of alternating runs: the same command bare and in a cell of each level, one after the other,
 //! so that whatever else the machine does falls on both.
 //!
-//! `cargo bench -p bench-isolation --bench launch [-- WORKLOAD…]`; prints, asserts nothing. Wall time is from asking for a
+//! `cargo bench -p bench-isolation --bench launch [-- LEVEL… WORKLOAD…]`; prints, asserts nothing. Wall time is from asking for a
 //! cell to its proven end, at the median; what then passes until the kernel's last record has been heard, at L3, stands
 //! apart. CPU time is user and system time of everything that the run needed: launcher,
 //! supervisors, init, program and this process, at the mean. Levels that this machine does not reach are named; L3 takes
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
     runtime.block_on(async {
         println!("| workload | walls | wall ms, bare | wall ms, in a cell | then to the last record, ms | CPU ms, bare | CPU ms, in a cell | CPU ratio |");
         println!("|---|---|---|---|---|---|---|---|");
-        for (variant, seed) in seeds {
+        for (variant, seed) in seeds.into_iter().filter(|(variant, _)| level_chosen(variant)) {
             let launcher = seed.attach().expect("the launcher is attached");
             for (name, command, pairs) in WORKLOADS.iter().filter(|(name, ..)| chosen(name)) {
                 let mut slot = slots.take().expect("a slot");
@@ -86,8 +86,22 @@ fn main() -> ExitCode {
 
 /// Is this workload among those that the command line names, if it names any?
 fn chosen(name: &str) -> bool {
-    let mut named = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).peekable();
-    named.peek().is_none() || named.any(|arg| name.contains(&arg))
+    let mut named = named().filter(|word| !is_level(word)).peekable();
+    named.peek().is_none() || named.any(|word| name.contains(&word))
+}
+
+/// The same of its level.
+fn level_chosen(variant: &Variant) -> bool {
+    let mut named = named().filter(|word| is_level(word)).peekable();
+    named.peek().is_none() || named.any(|word| variant.name.starts_with(&word))
+}
+
+fn named() -> impl Iterator<Item = String> {
+    std::env::args().skip(1).filter(|arg| !arg.starts_with('-'))
+}
+
+fn is_level(word: &str) -> bool {
+    matches!(word, "L1" | "L2" | "L3")
 }
 
 /// Median wall times and mean CPU time of one run.
