@@ -26,6 +26,9 @@ pub(crate) struct Adapter {
     /// Arguments where a thinking effort is set.
     #[serde(default)]
     pub thinking_args: Vec<String>,
+    /// Do the arm's `command` and its arguments stand between program and `args`?
+    #[serde(default)]
+    pub takes_command: bool,
     /// What it must read and execute beyond the system's directories.
     #[serde(default)]
     pub readable: Vec<String>,

@@ -40,7 +40,7 @@ const SURFACES: [(&str, &str); 23] = files![
     "catalog/surfaces/lsp.toml",
     "catalog/surfaces/hashline.toml",
 ];
-const ADAPTERS: [(&str, &str); 7] = files![
+const ADAPTERS: [(&str, &str); 10] = files![
     "catalog/agents/reference.toml",
     "catalog/agents/reference-responses.toml",
     "catalog/agents/reference-messages.toml",
@@ -48,6 +48,9 @@ const ADAPTERS: [(&str, &str); 7] = files![
     "catalog/agents/codex.toml",
     "catalog/agents/claude.toml",
     "catalog/agents/command.toml",
+    "catalog/agents/bun.toml",
+    "catalog/agents/node.toml",
+    "catalog/agents/python.toml",
 ];
 const LEXICONS: [(&str, &str); 4] =
     files!["lexicon/reference.toml", "lexicon/pi.toml", "lexicon/codex.toml", "lexicon/claude.toml"];
@@ -151,6 +154,7 @@ impl Catalog {
         let lexicon = self.lexicons.get(&adapter.lexicon).expect("checked when the catalogue was read");
         let started = match adapter.program.as_str() {
             "arm" => command_of(arm)?,
+            _ if adapter.takes_command => self.runtime(adapter, arm)?,
             _ if !arm.command.is_empty() => {
                 let (arm, agent) = (arm.id.to_string(), arm.agent.to_string());
                 return Err(ArmError::CommandNotWanted { arm, agent });
@@ -211,6 +215,17 @@ impl Catalog {
             Absent::NoAgentsDir { install } => ArmError::NoAgentsDir { arm, agent, install },
             Absent::File { path, install } => ArmError::NotInstalled { arm, agent, path, install },
         })
+    }
+
+    /// A runtime with the arm's script.
+    fn runtime(&self, adapter: &Adapter, arm: &Arm) -> Result<Started, ArmError> {
+        if arm.command.is_empty() {
+            return Err(ArmError::NoCommand { arm: arm.id.to_string() });
+        }
+        let mut started = self.installed(adapter, arm)?;
+        started.readable.extend(scripts(&arm.command));
+        started.command.extend(arm.command.iter().cloned());
+        Ok(started)
     }
 
     fn look_for(&self, adapter: &Adapter) -> Result<Started, Absent> {
@@ -277,12 +292,15 @@ fn command_of(arm: &Arm) -> Result<Started, ArmError> {
     };
     let missing = || ArmError::NoProgram { arm: arm.id.to_string(), program: program.clone() };
     let found = program_path(program).ok_or_else(missing)?;
-    // A script named by its absolute path is meant to be read; a directory is not granted by being mentioned.
-    let scripts = args.iter().map(PathBuf::from).filter(|path| path.is_absolute() && path.is_file());
-    let readable = std::iter::once(found.clone()).chain(scripts).collect();
+    let readable = std::iter::once(found.clone()).chain(scripts(args)).collect();
     let mut command = arm.command.clone();
     command[0] = found.to_string_lossy().into_owned();
     Ok(Started { command, readable, version: None, binary: Some(found), agents_dir: None })
+}
+
+/// A script named by its absolute path is meant to be read; a directory is not granted by being mentioned.
+fn scripts(args: &[String]) -> impl Iterator<Item = PathBuf> {
+    args.iter().map(PathBuf::from).filter(|path| path.is_absolute() && path.is_file())
 }
 
 fn program_path(program: &str) -> Option<PathBuf> {

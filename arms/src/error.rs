@@ -73,9 +73,7 @@ pub enum ArmError {
         install: String,
     },
     /// `agent = "command"` without a command line.
-    #[error(
-        "arm {arm:?}: agent \"command\" needs a command line; set command = [\"PROGRAM\", \"ARGUMENT\", …]"
-    )]
+    #[error("arm {arm:?}: its agent needs a command line; set command = [\"PROGRAM\", \"ARGUMENT\", …]")]
     NoCommand {
         /// The arm.
         arm: String,

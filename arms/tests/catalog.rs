@@ -61,6 +61,25 @@ fn pi(dir: &Path, arm: &Arm) -> (ResolvedArm, Invocation) {
 }
 
 #[test]
+fn a_runtime_runs_the_arm_s_script() {
+    let dir = tempfile::tempdir().unwrap();
+    for path in ["python/bin/python3", "python/pyvenv.cfg", "agent.py"] {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "").unwrap();
+    }
+    let script = dir.path().join("agent.py").to_string_lossy().into_owned();
+    let mut python = arm("python", "as-is");
+    let refused = Catalog::builtin(Some(dir.path().to_owned())).unwrap().resolve(&python).unwrap_err();
+    assert!(refused.to_string().contains("needs a command line"), "{refused}");
+    python.command = vec![script.clone(), "{instruction}".to_owned()];
+    let (resolved, invocation) = pi(dir.path(), &python);
+    assert_eq!(invocation.program, Program::Path(dir.path().join("python/bin/python3")));
+    assert_eq!(invocation.args, [script.clone(), site().instruction]);
+    assert_eq!(resolved.readable(), [dir.path().join("python"), script.into()]);
+}
+
+#[test]
 fn every_agent_and_surface_is_listed() {
     let listed: Vec<String> = catalog()
         .agents()
@@ -73,11 +92,14 @@ fn every_agent_and_surface_is_listed() {
     assert_eq!(
         listed,
         [
+            "bun: as-is",
             "claude: default bare bash-read",
             "codex: default code-mode code-mode-only",
             "command: as-is",
+            "node: as-is",
             "pi: four-tools seven-builtins codemode codemode-only four-tools-responses four-tools-messages \
              four-tools-gemini",
+            "python: as-is",
             "reference: all bare bare-servers code-capabilities code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway hashline headless loaded lsp native search-result search-tail",
             "reference-messages: all bare bare-servers code-capabilities code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway hashline headless loaded lsp native search-result search-tail",
             "reference-responses: all bare bare-servers code-capabilities code-catalog code-eval code-exec code-filesystem code-mixed code-mode code-servers code-sidecar devices entries explicit gateway hashline headless loaded lsp native search-result search-tail"
@@ -283,7 +305,7 @@ fn surfaces_of_one_agent_differ_in_digest_and_in_nothing_else() {
 fn what_cannot_be_started_is_named_with_its_remedy() {
     let refused = |arm: &Arm| catalog().resolve(arm).unwrap_err().to_string();
     assert!(refused(&arm("goose", "bare")).ends_with(
-        "the agents are claude, codex, command, pi, reference, reference-messages, reference-responses"
+        "the agents are bun, claude, codex, command, node, pi, python, reference, reference-messages, reference-responses"
     ));
     assert!(
         refused(&arm("reference", "bear"))

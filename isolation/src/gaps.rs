@@ -69,6 +69,11 @@ const GAPS: &[Gap] = &[
         &[Namespaces, OwnUser],
     ),
     gap(
+        "times and attributes of outside files that everybody may write can be changed: Landlock does not mediate them; needs a mount namespace",
+        None,
+        &[Namespaces],
+    ),
+    gap(
         "names appearing in outside directories can be watched (inotify): Landlock does not mediate it; needs a mount namespace",
         None,
         &[Namespaces],

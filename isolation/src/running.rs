@@ -377,3 +377,64 @@ fn evidence(raised: Raised, emptied: Emptied) -> IsolationEvidence {
         survivors_killed: emptied.survivors_killed,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType};
+    use rustix::pipe::PipeFlags;
+
+    use super::*;
+
+    /// A cell that has ended, whose records the kernel has not told yet.
+    fn ended(watch: Watch) -> RunningCell {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (ours, theirs) =
+            rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
+        let reports = [
+            serde_json::json!({"Watched": {"hole": null, "calls": 0}}),
+            serde_json::json!({"Ended": {"exit_code": 0, "signal": null, "stopped_by": null, "exit_at_ns": 2, "cpu_us": 1,
+                "peak_rss_bytes": 1, "survivors_killed": 0, "quiescent": true}}),
+        ];
+        for report in reports {
+            rustix::net::send(&theirs, report.to_string().as_bytes(), SendFlags::NOSIGNAL).unwrap();
+        }
+        let stream = || {
+            let (read, _write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).unwrap();
+            pipe::Receiver::from_owned_fd(read).unwrap()
+        };
+        let streams = Streams { stdout: stream(), stderr: stream(), cap_bytes: 1 };
+        let raised = Raised {
+            level: bench_core::IsolationLevel::L3,
+            requested: Vec::new(),
+            enforced: Vec::new(),
+            missing: Vec::new(),
+            detector: "audit+notify-narrow".to_owned(),
+            probes: Vec::new(),
+            landlock_abi: Some(7),
+            uid: 64_000,
+            exec_at_ns: 1,
+            setup_cpu_us: 0,
+        };
+        let ground = Ground {
+            grounds: Grounds::default(),
+            housekeeping: Vec::new(),
+            watch: Some(watch),
+            disk: DiskWatch::of(&[]),
+        };
+        RunningCell::follow(crate::kernel::watch(ours).unwrap(), streams, raised, ground)
+    }
+
+    #[tokio::test]
+    async fn an_empty_cell_is_told_before_its_records_and_has_a_hole_until_then() {
+        let (watch, tell_records) = Watch::told_by_hand("abc");
+        let mut cell = ended(watch);
+        let emptied = cell.emptied().await.unwrap();
+        assert_eq!((emptied.exit_code, emptied.isolation.quiescent), (Some(0), true));
+        assert_eq!((emptied.isolation.evidence_complete, emptied.records_ms), (Some(false), None));
+        assert!(emptied.isolation.missing.iter().any(|line| line.contains("were not waited for")));
+        tell_records();
+        let exit = cell.wait().await.unwrap();
+        assert_eq!(exit.isolation.evidence_complete, Some(true), "{:?}", exit.isolation.missing);
+        assert!(exit.records_ms.is_some() && exit.isolation.missing.is_empty());
+    }
+}

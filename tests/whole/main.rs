@@ -27,6 +27,7 @@ mod recipes;
 mod replay;
 mod reports;
 mod resume;
+mod runtimes;
 mod shards;
 mod terminal;
 mod upstreams;

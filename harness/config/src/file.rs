@@ -250,7 +250,7 @@ pub struct ArmFile {
     /// The surface that the agent is asked to show. May be left out where the agent knows only one.
     #[schemars(with = "Option<String>")]
     pub surface: Option<Spanned<String>>,
-    /// Program and arguments of `agent = "command"`; nowhere else.
+    /// Program and arguments of `agent = "command"`, or script and arguments of `bun`, `node` or `python`; nowhere else.
     #[schemars(with = "Option<Vec<String>>")]
     pub command: Option<Spanned<Vec<String>>>,
     /// Model id that this arm asks for, instead of the experiment's.

@@ -213,6 +213,12 @@ factor = "agent"
 }
 
 #[test]
+fn a_runtime_takes_the_arm_s_script() {
+    let text = "name = \"x\"\n[[arm]]\nname = \"a\"\nagent = \"python\"\ncommand = [\"-m\", \"my_agent\"]\n";
+    assert_eq!(accepted(text).experiment.arms[0].command, ["-m", "my_agent"]);
+}
+
+#[test]
 fn a_gate_without_contrasts_hangs_on_all_that_are_not_merely_reported() {
     let text = DEFAULT.replace("role = \"negative-control\"", "role = \"reported\"");
     let experiment = accepted(&text).experiment;

@@ -3,6 +3,8 @@
 use bench_core::experiment::OnOutsideAccess;
 use bench_core::{Ending, EndingKind, IsolationEvidence};
 
+use crate::kept::brief;
+
 /// The ending once the evidence has been read. `rule` says what an outside access does; a hole is a hole by any rule.
 pub(crate) fn with_evidence(ending: Ending, evidence: &IsolationEvidence, rule: OnOutsideAccess) -> Ending {
     if !gives_way(ending.kind) {
@@ -64,7 +66,7 @@ fn wandering(evidence: &IsolationEvidence) -> String {
     let first = evidence.outside_events().next();
     let example = first.map_or(String::new(), |event| {
         let by = if event.process.is_empty() { String::new() } else { format!(" by {}", event.process) };
-        format!("{} {}{by}", event.operation, event.path)
+        format!("{} {}{by}", event.operation, brief(&event.path))
     });
     format!("{times} attempts on what lies outside the cell, among them {example}")
 }

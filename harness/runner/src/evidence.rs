@@ -16,7 +16,7 @@ use bench_tasks::Verification;
 use crate::agent_says;
 use crate::attempt::{Harness, Ticket};
 use crate::cell::Stage;
-use crate::kept::dir_digest;
+use crate::kept::{brief, dir_digest};
 use crate::nested_calls;
 use crate::prepare::RunPlan;
 
@@ -110,7 +110,7 @@ pub(crate) fn record_of(stage: &Stage<'_>, findings: Findings) -> CellRecord {
         let others = findings.left_out.len() - 1;
         record.ending.detail = Some(format!(
             "left out of the verifier's copy: {} ({}), and {others} others",
-            first.name.display(),
+            brief(&first.name.to_string_lossy()),
             first.why
         ));
     }

@@ -61,3 +61,29 @@ fn list_files(root: &Path, dir: &Path, found: &mut Vec<String>) -> std::io::Resu
     }
     Ok(())
 }
+
+/// A name that an agent chose, as it may stand in a sentence: no character that a terminal would obey, and no longer than a
+/// line or two, whose end tells more than its middle.
+pub(crate) fn brief(name: &str) -> String {
+    const HEAD: usize = 100;
+    const TAIL: usize = 60;
+    let plain: Vec<char> = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if plain.len() <= HEAD + TAIL {
+        return plain.into_iter().collect();
+    }
+    let (head, tail) = (&plain[..HEAD], &plain[plain.len() - TAIL..]);
+    head.iter().chain(&['…']).chain(tail).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::brief;
+
+    #[test]
+    fn a_name_is_plain_and_short() {
+        assert_eq!(brief("src/a b.rs"), "src/a b.rs");
+        assert_eq!(brief("a\u{1b}]0;x\nb"), "a\u{fffd}]0;x\u{fffd}b");
+        let long = brief(&format!("{}é", "deep/".repeat(2000)));
+        assert!(long.chars().count() == 161 && long.starts_with("deep/") && long.ends_with("/é"), "{long}");
+    }
+}

@@ -175,6 +175,32 @@ impl Drop for Watch {
     }
 }
 
+#[cfg(test)]
+impl Watch {
+    /// Of a cell whose records a test tells: the canary's and the kernel's last word.
+    pub(crate) fn told_by_hand(nonce: &str) -> (Self, impl FnOnce()) {
+        let board = Board { nonces: HashSet::from([nonce.to_owned()]), ..Board::default() };
+        let state = Arc::new(Shared { board: Mutex::new(board), news: Notify::new() });
+        let told = Arc::clone(&state);
+        let tell = move || {
+            told.board().take_in(&[
+                Message {
+                    number: 1423,
+                    body:
+                        b"audit(1.1:1): domain=1 blockers=fs.read_file path=\"/canary-abc\" dev=\"vda\" ino=1"
+                            .to_vec(),
+                },
+                Message {
+                    number: 1424,
+                    body: b"audit(1.1:2): domain=1 status=deallocated denials=1".to_vec(),
+                },
+            ]);
+            told.news.notify_waiters();
+        };
+        (Self { state, nonce: nonce.to_owned() }, tell)
+    }
+}
+
 fn listening() -> Result<Socket, NoTap> {
     // Whoever may not ask how auditing stands learns it from the canary.
     if matches!(switch::state(), Ok(state) if state.enabled == 0) {

@@ -1,6 +1,7 @@
 //! Where attempts are played: a suite of one task an attempt, an experiment at one level, one run.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -28,6 +29,8 @@ pub(crate) struct Field {
     check: String,
     wall_ms: u32,
     try_program: bool,
+    /// Another agent than the shell: its name, its script and where it is installed.
+    agent: Option<(String, String, PathBuf)>,
     output_bytes: Option<u64>,
 }
 
@@ -67,6 +70,7 @@ impl Field {
             check,
             wall_ms: 20_000,
             try_program: false,
+            agent: None,
             output_bytes: None,
         }
     }
@@ -96,6 +100,12 @@ impl Field {
         self
     }
 
+    /// With scripts that this agent runs, under this name, in place of the shell's.
+    pub(crate) fn with_agent(mut self, agent: &str, script: &str, agents_dir: &Path) -> Self {
+        self.agent = Some((agent.to_owned(), script.to_owned(), agents_dir.to_owned()));
+        self
+    }
+
     /// With another wall limit.
     pub(crate) fn with_wall_ms(mut self, wall_ms: u32) -> Self {
         self.wall_ms = wall_ms;
@@ -118,7 +128,12 @@ impl Field {
     /// directory outside.
     pub(crate) fn play(&self, attempts: &[(&str, &str)]) -> BTreeMap<String, Cell> {
         self.prepare(attempts);
-        let outcome = self.place.bench(&["run", "experiment.toml", "-q", "-o", "run", "--suites", "suites"]);
+        let mut command =
+            self.place.command(&["run", "experiment.toml", "-q", "-o", "run", "--suites", "suites"]);
+        if let Some((_, _, agents_dir)) = &self.agent {
+            command.env("BENCH_AGENTS_DIR", agents_dir);
+        }
+        let outcome = Outcome::of(command.output().unwrap());
         self.cells(attempts.len(), &outcome)
     }
 
@@ -144,17 +159,24 @@ impl Field {
             let oracle = format!("# {canary}\nformat-version = 1\n[[step]]\nanswer = \"done\"\n");
             self.place.file(&format!("{dir}/oracle.toml"), &oracle);
             let script = script.replace("OUTSIDE", self.outside("").trim_end_matches('/'));
-            self.place.file(&format!("{dir}/workspace/agent.sh"), &format!("{ASK}\n{script}\n"));
+            match &self.agent {
+                None => self.place.file(&format!("{dir}/workspace/agent.sh"), &format!("{ASK}\n{script}\n")),
+                Some((_, name, _)) => self.place.file(&format!("{dir}/workspace/{name}"), &script),
+            };
             if self.try_program {
                 let path = self.place.path().join(format!("{dir}/workspace/try"));
                 std::fs::copy(try_program(), path).unwrap();
             }
         }
         let cap = self.output_bytes.map_or(String::new(), |bytes| format!("output-bytes = {bytes}\n"));
+        let (agent, command) = match &self.agent {
+            None => ("command", "\"/bin/bash\", \"agent.sh\"".to_owned()),
+            Some((agent, script, _)) => (agent.as_str(), format!("{script:?}")),
+        };
         let experiment = format!(
             "name = \"adverse\"\nseed = 1\nrepeats = 1\nsuite = \"adverse\"\nmodel = \"oracle\"\n\
              min-isolation = \"{}\"\n{}\n[upstream]\nkind = \"oracle\"\n[limits]\nwall-ms = {}\n{cap}\
-             [[arm]]\nname = \"only\"\nagent = \"command\"\nsurface = \"as-is\"\ncommand = [\"/bin/bash\", \"agent.sh\"]\n",
+             [[arm]]\nname = \"only\"\nagent = \"{agent}\"\nsurface = \"as-is\"\ncommand = [{command}]\n",
             self.level, self.keys, self.wall_ms
         );
         self.place.file("experiment.toml", &experiment);

@@ -151,6 +151,13 @@ fn row_17_mode_owner_times_and_attributes() {
                 cells["system"].records(operation);
             }
         }
+        // Of a file that everybody may write, everybody may set times and attributes.
+        let changed = || std::fs::metadata(field.outside("answer.txt")).unwrap().modified().unwrap();
+        let at = changed();
+        let shared = &play(&field, &[("shared", "touch -c OUTSIDE/answer.txt 2>/dev/null")])["shared"];
+        if !shared.names_gap("everybody may write") {
+            assert_eq!(changed(), at, "at {}", field.level());
+        }
         let twin = "chmod 700 a.txt; touch -d 2001-01-01 a.txt; ./try metadata a.txt >/dev/null; chmod 600 a.txt; cp -p a.txt b";
         play(&field, &[("own", twin)])["own"].is_valid();
     }

@@ -23,6 +23,26 @@ fn changes_no_verdict(field: &Field, poison: &str, work: &str) {
     cells["plain"].is_valid();
 }
 
+/// Names that an agent leaves stand in the record as text: none that a terminal obeys, none that fills a page.
+#[test]
+fn names_that_an_agent_leaves_are_shown_short_and_plain() {
+    for field in fields("names") {
+        let deep = "d=$(printf 'x%.0s' $(seq 200)); mkdir -p $d/$d/$d; ln -s / $d/$d/$d/link";
+        let cells = field.play(&[
+            ("escape", "ln -s / $'a\\e]0;x\\a\\nFORGED: passed'; touch done; exit 0"),
+            ("deep", &format!("{deep}; touch done; exit 0")),
+            ("plain", "ln -s / link; touch done; exit 0"),
+        ]);
+        for (name, part) in
+            [("escape", "FORGED"), ("deep", "x/link (a symbolic link)"), ("plain", ": link (")]
+        {
+            let detail = cells[name].is_valid().record["ending"]["detail"].as_str().unwrap();
+            assert!(detail.contains(part), "{detail}");
+            assert!(!detail.chars().any(char::is_control) && detail.chars().count() < 300, "{detail:?}");
+        }
+    }
+}
+
 #[test]
 fn row_39_40_git_of_the_agent() {
     for field in fields("rows 39, 40") {

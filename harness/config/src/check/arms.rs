@@ -13,6 +13,8 @@ use crate::file::{ArmFile, CapabilitiesFile, ExperimentFile, ProfileFile};
 
 const DEFAULT_AGENT: &str = "reference";
 const COMMAND_AGENT: &str = "command";
+/// Runtimes whose script the arm names.
+const RUNTIMES: [&str; 3] = ["bun", "node", "python"];
 const ORACLE_MODEL: &str = "oracle";
 
 /// The words of the oracle's profiles.
@@ -153,11 +155,13 @@ fn surface(
 
 fn command(table: &Spanned<ArmFile>, agent: &AgentId, findings: &mut Findings<'_>) -> Option<Vec<String>> {
     let written = table.get_ref().command.as_ref();
-    let takes_command = agent.as_str() == COMMAND_AGENT;
+    let takes_command = agent.as_str() == COMMAND_AGENT || RUNTIMES.contains(&agent.as_str());
     match written {
         None if takes_command => {
-            let message =
-                "agent `command` needs a command line, for example command = [\"my-agent\", \"--headless\"]";
+            let example = if agent.as_str() == COMMAND_AGENT { "my-agent" } else { "/path/to/my-agent" };
+            let message = format!(
+                "agent `{agent}` needs a command line, for example command = [\"{example}\", \"--headless\"]"
+            );
             findings.missing(table.span(), "arm.command", message);
             None
         }
@@ -172,7 +176,7 @@ fn command(table: &Spanned<ArmFile>, agent: &AgentId, findings: &mut Findings<'_
         Some(written) if written.get_ref().first().is_none_or(String::is_empty) => {
             findings.wrong(
                 written.span(),
-                "the command names no program: write it as the first element of the list",
+                "the command names neither program nor script: write it as the first element of the list",
             );
             None
         }

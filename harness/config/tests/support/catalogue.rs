@@ -41,6 +41,7 @@ pub(crate) fn catalogue() -> Catalogue {
             ("codex", surfaces(&["default", "code-mode", "code-mode-only"])),
             ("claude", surfaces(&["bare", "default"])),
             ("command", surfaces(&["own"])),
+            ("python", surfaces(&["as-is"])),
         ]
         .map(|(agent, surfaces)| (AgentId::new(agent).unwrap(), surfaces))
         .into(),
