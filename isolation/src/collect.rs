@@ -2,13 +2,14 @@
 //!
 //! Only regular files and directories are taken, opened beneath the workspace with links refused by the kernel. What
 //! is left out is listed with its reason. Names may hold any byte; contents are copied, never shared. Only a file that is
-//! known to stand as it was handed over is moved instead ([`crate::untouched`]).
+//! known to stand as it was handed over is moved instead ([`crate::untouched`]). Rights that an agent took from its own
+//! files are given back, so that a caller without privileges takes what root does.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,12 @@ use rustix::io::Errno;
 
 use crate::untouched::Remains;
 use crate::workspace::WorkspaceError;
+
+/// How many directories deep an entry may stand: whoever gets a copy can walk it with a descriptor for each level.
+const DEEPEST: usize = 64;
+
+/// How long a relative path may be in bytes: below any directory of ours it is then one that every system call takes.
+const LONGEST: usize = 2048;
 
 /// How much is taken at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,8 +74,10 @@ pub enum Why {
     Special,
     /// A regular file that has another name outside the workspace.
     HardLink,
-    /// Not readable, or its path is too long: the kernel's answer.
+    /// Not readable: the kernel's answer.
     Unreadable(String),
+    /// It stands below too many directories, or its path is too long; a directory is missing with all that is in it.
+    TooDeep,
     /// [`CollectCaps::max_entries`] was reached; whatever comes behind is missing too.
     TooMany,
     /// It alone, or with what came before it, exceeds [`CollectCaps::max_bytes`].
@@ -84,6 +93,10 @@ impl std::fmt::Display for Why {
             Self::Special => f.write_str("neither a file nor a directory"),
             Self::HardLink => f.write_str("a file that has another name outside the workspace"),
             Self::Unreadable(error) => write!(f, "not readable: {error}"),
+            Self::TooDeep => write!(
+                f,
+                "deeper than {DEEPEST} directories or at a path above {LONGEST} bytes, with all below it"
+            ),
             Self::TooMany => f.write_str("too many entries: this and everything behind it"),
             Self::TooLarge => f.write_str("too many bytes"),
             Self::Configuration => f.write_str("configuration that tools obey unasked"),
@@ -105,6 +118,7 @@ pub(crate) fn collect(
             .map_err(|error| WorkspaceError::io("open", path)(error.into()))
     };
     let (source, target) = (open(root)?, open(dest)?);
+    give_back_rights(&source, Mode::RWXU).map_err(WorkspaceError::io("open", root))?;
     let mut collected = Collected::default();
     let found = survey(source.as_fd(), caps, &mut collected);
     let inside = names_inside(&found);
@@ -185,6 +199,9 @@ fn survey(root: BorrowedFd<'_>, caps: &CollectCaps, collected: &mut Collected) -
 }
 
 fn look_at(root: BorrowedFd<'_>, relative: &Path) -> Result<Found, Why> {
+    if is_too_deep(relative) {
+        return Err(Why::TooDeep);
+    }
     let fd = open_beneath(root, relative, OFlags::PATH | OFlags::NOFOLLOW)
         .map_err(|error| Why::Unreadable(error.to_string()))?;
     let stat: Stat = rustix::fs::fstat(&fd).map_err(|error| Why::Unreadable(error.to_string()))?;
@@ -195,6 +212,9 @@ fn look_at(root: BorrowedFd<'_>, relative: &Path) -> Result<Found, Why> {
     if !kind.is_dir() && !kind.is_file() {
         return Err(Why::Special);
     }
+    if kind.is_dir() {
+        give_back_rights(&fd, Mode::RWXU).map_err(|error| Why::Unreadable(error.to_string()))?;
+    }
     Ok(Found {
         relative: relative.to_owned(),
         kind,
@@ -203,6 +223,24 @@ fn look_at(root: BorrowedFd<'_>, relative: &Path) -> Result<Found, Why> {
         size: u64::try_from(stat.st_size).unwrap_or(u64::MAX),
         executable: stat.st_mode & 0o111 != 0,
     })
+}
+
+/// Would it be left out as [`Why::TooDeep`]?
+pub(crate) fn is_too_deep(relative: &Path) -> bool {
+    relative.as_os_str().len() > LONGEST || relative.iter().count() > DEEPEST
+}
+
+/// The owner's rights that are needed to take it; root needs none, and changes none.
+fn give_back_rights(fd: &OwnedFd, needed: Mode) -> io::Result<()> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let mode = Mode::from_raw_mode(rustix::fs::fstat(fd)?.st_mode);
+    if mode.contains(needed) {
+        return Ok(());
+    }
+    // A descriptor that only names a file cannot be changed by; its entry in /proc can.
+    Ok(rustix::fs::chmod(format!("/proc/self/fd/{}", fd.as_raw_fd()), mode | needed)?)
 }
 
 fn names_inside(found: &[Found]) -> HashMap<(u64, u64), u64> {
@@ -233,6 +271,18 @@ pub(crate) fn open_beneath(root: impl AsFd, relative: &Path, flags: OFlags) -> i
     Ok(rustix::fs::openat2(root, relative, flags | OFlags::CLOEXEC, Mode::empty(), resolve)?)
 }
 
+fn open_to_read(root: BorrowedFd<'_>, relative: &Path) -> io::Result<OwnedFd> {
+    let open = || open_beneath(root, relative, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW);
+    match open() {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let named = open_beneath(root, relative, OFlags::PATH | OFlags::NOFOLLOW)?;
+            give_back_rights(&named, Mode::RUSR)?;
+            open()
+        }
+        opened => opened,
+    }
+}
+
 fn copy_one(
     source: BorrowedFd<'_>,
     target: BorrowedFd<'_>,
@@ -245,7 +295,7 @@ fn copy_one(
         collected.leave_out(relative, Why::TooLarge);
         return Ok(());
     }
-    let from = match open_beneath(source, relative, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW) {
+    let from = match open_to_read(source, relative) {
         Ok(from) => from,
         Err(error) => {
             collected.leave_out(relative, Why::Unreadable(error.to_string()));

@@ -17,7 +17,9 @@ pub(crate) fn discard(path: &Path, trash: &Path) -> Result<(), WorkspaceError> {
     Trash::open(trash)
         .and_then(|mut trash| {
             let moved = trash.fresh_name();
-            match rustix::fs::renameat(rustix::fs::CWD, path, &trash.dir, &moved) {
+            match make_movable(path)
+                .and_then(|()| rustix::fs::renameat(rustix::fs::CWD, path, &trash.dir, &moved))
+            {
                 Ok(()) => trash.waiting.push(moved),
                 Err(rustix::io::Errno::NOENT) => {}
                 Err(error) => return Err(error.into()),
@@ -25,6 +27,17 @@ pub(crate) fn discard(path: &Path, trash: &Path) -> Result<(), WorkspaceError> {
             trash.empty()
         })
         .map_err(fail)
+}
+
+/// Lets its owner move a directory of ours to another place: that changes the directory itself, and the agent may have taken
+/// the rights from its own.
+pub(crate) fn make_movable(dir: &Path) -> rustix::io::Result<()> {
+    let stat = rustix::fs::statat(rustix::fs::CWD, dir, AtFlags::SYMLINK_NOFOLLOW)?;
+    let is_barred = !Mode::from_raw_mode(stat.st_mode).contains(Mode::RWXU);
+    if is_barred && FileType::from_raw_mode(stat.st_mode).is_dir() {
+        rustix::fs::chmod(dir, Mode::RWXU)?;
+    }
+    Ok(())
 }
 
 /// A directory whose entries, named by numbers, wait to be deleted.

@@ -94,9 +94,14 @@ const GAPS: &[Gap] = &[
         &[Namespaces],
     ),
     gap(
-        "MPTCP, TCP Fast Open, listening on a free port, netlink, vsock, raw and packet sockets: no network namespace, no list of system calls",
+        "MPTCP, TCP Fast Open, netlink, vsock, raw and packet sockets: no network namespace, no list of system calls",
         None,
         &[Namespaces, SystemCalls],
+    ),
+    gap(
+        "listening on a TCP port that the kernel chooses: Landlock mediates bind, and listen does without; needs a network namespace",
+        None,
+        &[Namespaces],
     ),
     gap(
         "System V objects and message queues are shared with the host: no ipc namespace, no list of system calls",
@@ -116,7 +121,7 @@ const GAPS: &[Gap] = &[
     gap("memory is not limited: no control group", None, &[GroupMemory]),
     gap("CPU time is not limited: no control group", None, &[GroupCpu]),
     gap(
-        "workspace and HOME together are looked at four times a second, not held by a quota: what is written in between goes over their cap",
+        "workspace and HOME together are looked at four times a second, not held by a quota: what is written in between goes over their cap, and a file is not found that has neither name nor descriptor, only a mapping",
         None,
         &[],
     ),

@@ -15,6 +15,7 @@ use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, SocketFlags, SocketType,
 };
 use rustix::pipe::PipeFlags;
+use rustix::process::{Resource, Rlimit};
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
 
@@ -68,8 +69,9 @@ impl PreparedCell {
                 .map_err(|error| LaunchError::LauncherDied { detail: error.to_string() })?;
         }
         match receive(&self.socket).await? {
-            Report::Started(raised) => {
-                Ok(RunningCell::follow(self.socket, self.streams, raised, self.ground))
+            Report::Started { supervisor, raised } => {
+                let ground = Ground { disk: self.ground.disk.below(supervisor), ..self.ground };
+                Ok(RunningCell::follow(self.socket, self.streams, raised, ground))
             }
             Report::Refused(refusal) => Err(refusal.into()),
             Report::Listening | Report::Attempts(_) | Report::Watched { .. } | Report::Ended(_) => {
@@ -96,6 +98,7 @@ impl Launcher {
     /// As [`Launcher::start`], for cells of this level, which must be reachable here.
     pub fn start_at(level: IsolationLevel) -> Result<LauncherSeed, LauncherError> {
         let start = |step| move |error: Errno| LauncherError::Start { step, source: error.into() };
+        allow_all_descriptors();
         let (control, theirs) = socket_pair().map_err(start("make its socket"))?;
         let process = Command::new("/proc/self/exe")
             .arg("sandbox-exec")
@@ -234,6 +237,13 @@ impl Drop for Inner {
         drop(self.control.take());
         let _ = self.process.wait();
     }
+}
+
+/// Many systems let a process have 1,024 descriptors unless it asks for more: a few cells with many connections each would
+/// use them up. Whoever may not have more works with what he has.
+fn allow_all_descriptors() {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    let _ = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Two ends of a connection that keeps messages apart. Non-blocking is set on ours alone: it is shared by a

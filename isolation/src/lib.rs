@@ -10,6 +10,7 @@ pub mod captured;
 mod cgroup;
 pub mod classify;
 pub mod collect;
+mod descendants;
 mod discard;
 pub mod disk;
 pub mod error;

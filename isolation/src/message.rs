@@ -75,7 +75,12 @@ pub(crate) enum Report<R = Raised> {
     /// The cell's own network has a listener, which travels beside this; the program waits for [`GO`].
     Listening,
     /// The walls stand, every probe held, the program runs.
-    Started(R),
+    Started {
+        /// Process id of the cell's supervisor, from whom all that the program starts descends.
+        supervisor: u32,
+        /// The walls.
+        raised: R,
+    },
     /// The program never ran.
     Refused(Refusal),
     /// Some of what was tried, as the supervisor heard it.

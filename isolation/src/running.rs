@@ -252,7 +252,7 @@ async fn hear_out(socket: &AsyncFd<OwnedFd>) -> Result<(Ended, HeardOf), LaunchE
             Report::Attempts(attempts) => heard.attempts.extend(attempts),
             Report::Watched { hole, calls: _ } => heard.closed = Some(hole),
             Report::Ended(ended) => return Ok((ended, heard)),
-            Report::Listening | Report::Started(_) | Report::Refused(_) => {
+            Report::Listening | Report::Started { .. } | Report::Refused(_) => {
                 return Err(LaunchError::setup("follow the cell", "its supervisor repeats itself"));
             }
         }

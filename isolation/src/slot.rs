@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::collect::{CollectCaps, Collected, collect};
-use crate::discard::discard;
+use crate::discard::{discard, make_movable};
 use crate::spread::spread;
 use crate::template::copy_template;
 use crate::untouched::{HandedOver, Passed};
@@ -188,7 +188,10 @@ impl Slot {
         let handed = self.handed();
         let root = self.dir.join("ws");
         if handed.is_laid(&root) && root.is_dir() && !self.left.exists() {
-            std::fs::rename(&root, &self.left).map_err(WorkspaceError::io("put aside", &root))?;
+            make_movable(&root)
+                .map_err(std::io::Error::from)
+                .and_then(|()| std::fs::rename(&root, &self.left))
+                .map_err(WorkspaceError::io("put aside", &root))?;
         }
         discard(&root, &self.trash)?;
         for name in ["home", "tmp"] {

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
+use crate::collect::is_too_deep;
 use crate::untouched::{Identity, Remains, Source};
 use crate::workspace::WorkspaceError;
 
@@ -48,6 +49,12 @@ fn copy_entry(
     remains: Option<&Remains>,
 ) -> Result<Copied, WorkspaceError> {
     let (source, target) = (from.join(relative), to.join(relative));
+    if is_too_deep(relative) {
+        let why = "it would be left out of what a check sees, being too deep or its path too long; \
+                   stay within 64 directories and 2,048 bytes"
+            .to_owned();
+        return Err(WorkspaceError::Refused { path: source, why });
+    }
     let meta = fs::symlink_metadata(&source).map_err(WorkspaceError::io("look at", &source))?;
     if meta.is_dir() {
         fs::create_dir(&target).map_err(WorkspaceError::io("create", &target))?;

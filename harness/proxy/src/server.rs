@@ -17,6 +17,10 @@ use crate::exchange::exchange;
 use crate::reply::ReplyBody;
 use crate::shared::Shared;
 
+/// Connections of an attempt at a time; more wait in the kernel's queue. Each holds a descriptor of the harness or two, and
+/// an attempt that opens a thousand must not take them from its neighbours.
+const MOST_CONNECTIONS: usize = 128;
+
 /// Pause after a failed accept (no descriptors left), so that the loop does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
@@ -30,7 +34,7 @@ pub(crate) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
-            accepted = listener.accept() => match accepted {
+            accepted = listener.accept(), if connections.len() < MOST_CONNECTIONS => match accepted {
                 Ok((stream, _)) => {
                     connections.spawn(connection(stream, Arc::clone(&shared)));
                 }

@@ -15,8 +15,8 @@ pub(crate) fn workspace_patch(
     untouched: &BTreeSet<PathBuf>,
 ) -> std::io::Result<String> {
     let mut names = BTreeSet::new();
-    list(before, before, &mut names)?;
-    list(after, after, &mut names)?;
+    list(before, &mut names)?;
+    list(after, &mut names)?;
     let mut patch = String::new();
     for name in names.difference(untouched) {
         let (old, new) = (read(&before.join(name))?, read(&after.join(name))?);
@@ -51,16 +51,20 @@ fn as_text(bytes: &[u8]) -> Option<&str> {
     (bytes.len() <= SHOWN_BYTES).then(|| std::str::from_utf8(bytes).ok()).flatten()
 }
 
-fn list(root: &Path, dir: &Path, names: &mut BTreeSet<PathBuf>) -> std::io::Result<()> {
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            list(root, &entry.path(), names)?;
-        } else if kind.is_file()
-            && let Ok(name) = entry.path().strip_prefix(root)
-        {
-            names.insert(name.to_owned());
+/// Names of all files below `root`; one directory is open at a time, however deep the tree.
+fn list(root: &Path, names: &mut BTreeSet<PathBuf>) -> std::io::Result<()> {
+    let mut waiting = vec![root.to_owned()];
+    while let Some(dir) = waiting.pop() {
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                waiting.push(entry.path());
+            } else if kind.is_file()
+                && let Ok(name) = entry.path().strip_prefix(root)
+            {
+                names.insert(name.to_owned());
+            }
         }
     }
     Ok(())

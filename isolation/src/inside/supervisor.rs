@@ -90,7 +90,7 @@ impl Supervisor<'_> {
         let Connection { order, socket, stdout, stderr } = connection;
         let (ended, watched) = match self.start(&order, [stdout, stderr], &socket) {
             Ok((cell, raised)) => {
-                report(&socket, &Report::Started(raised));
+                report(&socket, &Report::Started { supervisor: std::process::id(), raised });
                 match cell {
                     Cell::Tree(tree) => tree.run(&socket, self.group.ok()),
                     Cell::Namespaces(namespaces) => namespaces.run(&socket, self.group.ok()),

@@ -14,6 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
+use crate::descendants::{parent_of, processes};
 use crate::kernel::{self, Dead};
 
 /// How long a tree may resist before it counts as not to be ended.
@@ -129,18 +130,9 @@ fn parse_pid(text: &str) -> Option<Pid> {
 }
 
 fn children_by_scan() -> Vec<Pid> {
-    let own = rustix::process::getpid().as_raw_nonzero().get();
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let pids = entries.flatten().filter_map(|entry| parse_pid(entry.file_name().to_str()?));
-    pids.filter(|pid| parent_of(*pid) == Some(own)).collect()
-}
-
-fn parent_of(pid: Pid) -> Option<i32> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // The command's name stands in parentheses and may hold any byte: what counts starts behind the last one.
-    let end = stat.iter().rposition(|byte| *byte == b')')?;
-    let rest = std::str::from_utf8(stat.get(end + 1..)?).ok()?;
-    rest.split_ascii_whitespace().nth(1)?.parse().ok()
+    let own = std::process::id();
+    let children = processes().into_iter().filter(|pid| parent_of(*pid) == Some(own));
+    children.filter_map(|pid| Pid::from_raw(i32::try_from(pid).ok()?)).collect()
 }
 
 #[cfg(test)]

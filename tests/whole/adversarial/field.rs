@@ -32,6 +32,9 @@ pub(crate) struct Field {
     /// Another agent than the shell: its name, its script and where it is installed.
     agent: Option<(String, String, PathBuf)>,
     output_bytes: Option<u64>,
+    /// Descriptors that the harness may have.
+    descriptors: Option<u32>,
+    jobs: u32,
 }
 
 /// What became of one attempt.
@@ -72,6 +75,8 @@ impl Field {
             try_program: false,
             agent: None,
             output_bytes: None,
+            descriptors: None,
+            jobs: 1,
         }
     }
 
@@ -118,6 +123,18 @@ impl Field {
         self
     }
 
+    /// With a harness that may not have more descriptors than this.
+    pub(crate) fn with_descriptors(mut self, most: u32) -> Self {
+        self.descriptors = Some(most);
+        self
+    }
+
+    /// With this many cells at a time.
+    pub(crate) fn with_jobs(mut self, jobs: u32) -> Self {
+        self.jobs = jobs;
+        self
+    }
+
     /// With `./try` in every workspace: try.c, compiled.
     pub(crate) fn with_try(mut self) -> Self {
         self.try_program = true;
@@ -128,8 +145,12 @@ impl Field {
     /// directory outside.
     pub(crate) fn play(&self, attempts: &[(&str, &str)]) -> BTreeMap<String, Cell> {
         self.prepare(attempts);
-        let mut command =
-            self.place.command(&["run", "experiment.toml", "-q", "-o", "run", "--suites", "suites"]);
+        let jobs = self.jobs.to_string();
+        let args = ["run", "experiment.toml", "-q", "-o", "run", "--suites", "suites", "-j", &jobs];
+        let mut command = self.place.command(&args);
+        if let Some(most) = self.descriptors {
+            command = limited(&command, most);
+        }
         if let Some((_, _, agents_dir)) = &self.agent {
             command.env("BENCH_AGENTS_DIR", agents_dir);
         }
@@ -197,6 +218,16 @@ impl Field {
         assert_eq!(cells.len(), count, "{outcome:?}");
         cells
     }
+}
+
+/// The same command, by a shell that has lowered its limit on descriptors for good.
+fn limited(command: &Command, most: u32) -> Command {
+    let mut limited = Command::new("/bin/sh");
+    limited.arg("-c").arg(format!("ulimit -n {most} && exec \"$0\" \"$@\""));
+    limited.arg(command.get_program()).args(command.get_args()).env_clear();
+    limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    limited.current_dir(command.get_current_dir().expect("a workplace has a directory"));
+    limited
 }
 
 /// try.c, compiled once.

@@ -12,6 +12,10 @@ fn row_29_memory_disk_and_files_have_a_bound() {
             ("big", "./try big; touch done; exit 0"),
             ("scratch", "./try fill $TMPDIR 8000; rm -f $TMPDIR/fill-*; touch done; exit 0"),
             ("workspace", "touch done; ./try fill . 12000; exit 0"),
+            ("unlinked", "touch done; ./try nameless unlinked 12000; exit 0"),
+            ("tmpfile", "touch done; ./try nameless tmpfile 12000; exit 0"),
+            ("barred", "touch done; mkdir -m 300 d; cd d; ../try fill . 12000; exit 0"),
+            ("too-deep", "touch done; ./try deep 12000; exit 0"),
             ("shm", "./try fill /dev/shm 8000; rm -f /dev/shm/fill-*; touch done; exit 0"),
         ];
         let memory = field.play_one("touch done; exit 0");
@@ -27,8 +31,10 @@ fn row_29_memory_disk_and_files_have_a_bound() {
         if field.level() == "L1" {
             assert_eq!(cells["scratch"].ending(), "output_cap", "{:#}", cells["scratch"].record["ending"]);
         }
-        assert_eq!(cells["workspace"].ending(), "output_cap", "{:#}", cells["workspace"].record["ending"]);
-        assert_eq!(cells["workspace"].record["ending"]["limit"]["name"], "disk-bytes");
+        for name in ["workspace", "unlinked", "tmpfile", "barred", "too-deep"] {
+            assert_eq!(cells[name].ending(), "output_cap", "{name}: {:#}", cells[name].record["ending"]);
+            assert_eq!(cells[name].record["ending"]["limit"]["name"], "disk-bytes", "{name}");
+        }
         if let Some(balloon) = cells.get("balloon") {
             assert_eq!(
                 balloon.ending(),
@@ -43,6 +49,21 @@ fn row_29_memory_disk_and_files_have_a_bound() {
         field
             .play_one("./try balloon 64 >/dev/null; ./try fill . 16 >/dev/null; touch done; exit 0")
             .is_valid();
+    }
+}
+
+#[test]
+fn row_29_connections_of_one_cell_are_not_taken_from_another() {
+    for field in fields("row 29, connections") {
+        let field = field.with_try().with_jobs(2).with_descriptors(1024);
+        let flood = "./try connections ${h#*:} 1000; touch done; exit 0";
+        // Speaks to its recorder for as long as the other one floods his.
+        let speaker = "for i in {1..300}; do exec 5<>/dev/tcp/${h%:*}/${h#*:}; \
+                       printf 'GET /none HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n' >&5; \
+                       read -r -t 5 line <&5 || exit 1; exec 5>&-; done; touch done; exit 0";
+        let cells = field.play(&[("flood", flood), ("speaker", speaker)]);
+        assert!(cells["flood"].stdout.contains("held "), "{}", cells["flood"].stdout);
+        cells["speaker"].is_valid();
     }
 }
 

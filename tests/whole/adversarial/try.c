@@ -10,6 +10,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <mqueue.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -363,6 +364,49 @@ static void fill(const char *dir, unsigned long mib) {
     puts("EFFECT disk without bound");
 }
 
+/* Goes down that many directories with names of that length, and leaves a file there. */
+static void nest(int levels, int length) {
+    char name[256] = {0};
+    memset(name, 'd', length);
+    for (int i = 0; i < levels; i++)
+        if (mkdir(name, 0700) || chdir(name)) { printf("nest level %d errno %d\n", i, errno); return; }
+    close(open("bottom", O_CREAT | O_WRONLY, 0600));
+    puts("nested");
+}
+
+/* Files that lose their name, or never have one, and stay open. */
+static void fill_nameless(const char *how, unsigned long mib) {
+    char path[64], *piece = calloc(1, 1 << 20);
+    unsigned long total = 0;
+    for (int file = 0; total < mib; file++) {
+        int fd;
+        if (!strcmp(how, "tmpfile")) fd = open(".", O_TMPFILE | O_RDWR, 0600);
+        else {
+            snprintf(path, sizeof path, "nameless-%d", file);
+            fd = open(path, O_CREAT | O_RDWR, 0600);
+            unlink(path);
+        }
+        if (fd < 0) { printf("nameless open errno %d\n", errno); return; }
+        for (int i = 0; i < 64 && total < mib; i++, total++)
+            if (write(fd, piece, 1 << 20) != 1 << 20) { printf("filled %lu MiB, errno %d\n", total, errno); return; }
+    }
+    puts("EFFECT disk without bound");
+}
+
+/* As many connections to the recorder as can be had, held open. */
+static void hold_connections(int port, int count) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int held = 0;
+    for (int i = 0; i < count; i++) {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        if (fd < 0) break;
+        if (connect(fd, (void *)&address, sizeof address) == 0 || errno == EINPROGRESS) held++;
+    }
+    printf("held %d connections\n", held);
+    fflush(stdout);
+    poll(NULL, 0, 3000);
+}
+
 static void big_things(void) {
     int fd = open("sparse", O_CREAT | O_WRONLY, 0600);
     signal(SIGXFSZ, SIG_IGN);
@@ -447,8 +491,11 @@ int main(int count, char **args) {
     DO("look", look(a, b)) DO("handles", handles(a, b)) DO("reach", reach_process(atoi(a))) DO("view", view())
     DO("landlock", nested_landlock(a)) DO("filter", nested_filter(a, 0)) DO("memfd", memory_file(args[0], a))
     DO("conventions", other_conventions()) DO("forks", bomb(0)) DO("threads", bomb(1)) DO("balloon", balloon(strtoul(a, 0, 10)))
-    DO("fill", fill(a, strtoul(b, 0, 10))) DO("big", big_things()) DO("channels", channels(a)) DO("machine", the_machine())
-    DO("terminal", terminal()) DO("flood", flood(a, atoi(b))) DO("exhaust", exhaust(a)) DO("self", secrets_left()) DO("daemon", wait_stubbornly())
+    DO("fill", fill(a, strtoul(b, 0, 10))) DO("nest", nest(atoi(a), atoi(b))) DO("deep", (nest(30, 200), fill(".", strtoul(a, 0, 10))))
+    DO("nameless", fill_nameless(a, strtoul(b, 0, 10)))
+    DO("big", big_things()) DO("channels", channels(a)) DO("machine", the_machine())
+    DO("terminal", terminal()) DO("flood", flood(a, atoi(b)))
+    DO("connections", hold_connections(atoi(a), atoi(b))) DO("exhaust", exhaust(a)) DO("self", secrets_left()) DO("daemon", wait_stubbornly())
     fprintf(stderr, "no attempt is called %s\n", name);
     return 2;
 }

@@ -192,6 +192,45 @@ fn row_45_files_that_are_not_files() {
 }
 
 #[test]
+fn row_45_trees_too_deep_for_the_harness() {
+    for field in fields("row 45, depth") {
+        // More levels than the harness may have descriptors, and a path that is too long only below a directory of ours.
+        let field = field.with_try().with_descriptors(1024);
+        let cells = field.play(&[
+            ("levels", "touch done; ./try nest 1600 1; exit 0"),
+            ("git", "touch done; mkdir .git; cd .git; ../try nest 1600 1; exit 0"),
+            ("length", "touch done; ./try nest 20 200; exit 0"),
+            ("beyond", "touch done; ./try nest 40 200; exit 0"),
+            ("honest", "touch done; ./try nest 20 20; exit 0"),
+        ]);
+        for cell in cells.values() {
+            cell.said("nested").is_valid();
+        }
+        for name in ["levels", "length", "beyond"] {
+            let detail = cells[name].record["ending"]["detail"].to_string();
+            assert!(detail.contains("deeper than"), "{name}: {detail}");
+        }
+    }
+}
+
+#[test]
+fn row_45_rights_that_an_agent_takes_from_itself() {
+    for field in fields("row 45, rights") {
+        let field = field.with_check("grep -q right done && grep -q right d/e/f");
+        let work = "echo right > done; mkdir -p d/e; echo right > d/e/f";
+        let barred = format!("{work}; chmod 0 done d/e/f d/e d .; exit 0");
+        let home = format!("{work}; mkdir -p ~/x $TMPDIR/x; chmod 0 ~/x $TMPDIR/x ~ $TMPDIR; exit 0");
+        let honest = format!("{work}; exit 0");
+        // Whatever their order, each but the last leaves its slot to another one.
+        let cells =
+            field.play(&[("barred", &barred), ("barred-too", &barred), ("home", &home), ("honest", &honest)]);
+        for cell in cells.values() {
+            cell.is_valid();
+        }
+    }
+}
+
+#[test]
 fn row_46_forged_verdicts() {
     for field in fields("row 46") {
         let field = field.with_check("sh ./work.sh; code=$?; test $code = 7 && test -f done");
