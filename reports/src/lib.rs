@@ -33,6 +33,7 @@ mod scope;
 mod segments;
 mod selection;
 mod task_table;
+mod tokenizers;
 
 pub use analyse::analyse;
 pub use analysis::Analysis;

@@ -8,6 +8,7 @@ use bench_core::{EndingKind, IsolationLevel};
 use crate::analysis::{ContrastSummary, TokensSummary};
 use crate::protocol::Protocol;
 use crate::selection::Selection;
+use crate::tokenizers::disagreements;
 
 /// The scope sentences: upstream, generalisation, isolation, tokens.
 pub(crate) fn scope(
@@ -167,6 +168,7 @@ pub(crate) fn warnings(
             }
         }
     }
+    warnings.extend(disagreements(protocol, selection));
     if !protocol.repeats.is_multiple_of(2) {
         warnings.push(format!(
             "{} repeats: order AB/BA cannot be balanced within a task, only over tasks",

@@ -63,6 +63,9 @@ pub struct FirstRequest {
     /// Tokens of the prompt that the model is given for it, where a renderer of the provider's own knows it; null = unknown.
     #[serde(default)]
     pub prompt_tokens: Option<u64>,
+    /// Tokens of the whole body by [`TokenizerIdentity::second`]; null = not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_body_tokens: Option<u64>,
     /// Plain text of system, developer and instruction parts, wherever they stand.
     pub system: Size,
     /// The same by role.
@@ -212,6 +215,13 @@ pub struct TokenizerIdentity {
     pub version: SharedText,
     /// Digest that identifies the vocabulary.
     pub vocabulary_sha256: Sha256Hex,
+}
+
+impl TokenizerIdentity {
+    /// The tokenizer that counts the first request a second time, to tell how far a ratio is this one's own doing.
+    pub fn second(name: &str) -> &'static str {
+        if name == "o200k_base" { "cl100k_base" } else { "o200k_base" }
+    }
 }
 
 /// What one second agent asked for.

@@ -6,10 +6,10 @@ use bench_core::{Ending, EndingKind, Sha256Hex};
 use bench_wire::{Api, Turn};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
-use hyper::body::{Body as _, Frame, Incoming};
+use hyper::body::Incoming;
 use hyper::header::CONTENT_ENCODING;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use crate::account::{Account, BeingWeighed, Unread};
 use crate::admission::{Admission, Admitted, OwnAnswer, admit};
@@ -18,18 +18,14 @@ use crate::coding::{CodingError, Decoding};
 use crate::headers;
 use crate::ledger::ChatFacts;
 use crate::marks::marked;
-use crate::reply::{BrokenOff, ReplyBody, error_body, whole};
+use crate::reply::{ReplyBody, error_body, whole};
 use crate::shared::Shared;
-use crate::tape::Tape;
 use crate::trace::rounded;
-use crate::upstream::{OracleStep, ReadRequest, Retry, UpstreamFault, UpstreamRequest, UpstreamResponse};
+use crate::upstream::{OracleStep, ReadRequest, Retry, UpstreamFault, UpstreamRequest};
 use crate::weighing::Weight;
 
 /// The largest body kept in either direction, in bytes.
 pub(crate) const BODY_CAP: usize = 64 << 20;
-/// Pieces of a response that may wait for a slow agent.
-const PIECES_WAITING: usize = 8;
-
 /// A request as it arrived.
 pub(crate) struct Arrival {
     pub(crate) method: Method,
@@ -220,14 +216,14 @@ async fn read_body(incoming: &mut Incoming, body: &mut BytesMut) -> BodyState {
 }
 
 /// A request on its way to the upstream and back.
-struct Forwarding {
-    shared: Arc<Shared>,
-    arrival: Arc<Arrival>,
+pub(crate) struct Forwarding {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) arrival: Arc<Arrival>,
     request: u32,
-    api: Api,
+    pub(crate) api: Api,
     /// What was read of it before it went.
-    read: Option<ReadRequest>,
-    account: Account,
+    pub(crate) read: Option<ReadRequest>,
+    pub(crate) account: Account,
 }
 
 impl Forwarding {
@@ -257,7 +253,7 @@ impl Forwarding {
             () = reply.closed() => None,
         };
         match called {
-            Some(Ok(response)) => self.stream(response, reply, sent_ms).await,
+            Some(Ok(response)) => self.pass_back(response, reply, sent_ms).await,
             Some(Err(fault)) => self.fault(fault, reply, sent_ms).await,
             None => {
                 let waited = Some((sent_ms, self.shared.now_ms()));
@@ -301,102 +297,9 @@ impl Forwarding {
         let _ = reply.send(whole(status, "application/json", body));
     }
 
-    async fn stream(
-        mut self,
-        response: UpstreamResponse,
-        reply: oneshot::Sender<Response<ReplyBody>>,
-        sent_ms: f64,
-    ) {
-        let UpstreamResponse { status, headers, mut body, retries, steps } = response;
-        let (pieces, passing) = mpsc::channel(PIECES_WAITING);
-        let mut head = Response::new(ReplyBody::Passing(passing));
-        *head.status_mut() = status;
-        *head.headers_mut() = headers::for_agent(&headers);
-        // When the agent is gone, `pieces` is closed and the loop below ends.
-        let _ = reply.send(head);
-        let mut tape = Tape::new(self.api, status, &headers, self.arrival.arrived_ms);
-        let (mut fault, mut ended, mut settling) = (None, body.is_end_stream(), None);
-        while !ended {
-            let frame = tokio::select! {
-                biased;
-                frame = body.frame() => frame,
-                () = pieces.closed() => break,
-                () = self.shared.closed() => break,
-            };
-            match frame {
-                None => ended = true,
-                Some(Err(broken)) => fault = Some(broken),
-                Some(Ok(frame)) if !tape.take(&frame, self.shared.now_ms()) => {
-                    fault = Some(UpstreamFault::unavailable(
-                        "the response is larger than the recorder keeps (64 MiB)",
-                    ));
-                }
-                Some(Ok(frame)) => {
-                    ended = body.is_end_stream();
-                    // Room first: an agent that does not read must not hold up whose answer is to be settled.
-                    let Ok(room) = pieces.reserve().await else { break };
-                    if ended {
-                        settling = Some(self.shared.lets_end().await);
-                    }
-                    room.send(Ok(frame));
-                    // What must be read first takes the processor from nobody once the model has spoken.
-                    if self.read.is_some() {
-                        self.account.may_begin();
-                    }
-                }
-            }
-            if fault.is_some() {
-                break;
-            }
-        }
-        let shared = Arc::clone(&self.shared);
-        let over_ms = shared.now_ms();
-        if settling.is_none() {
-            settling = Some(shared.lets_end().await);
-        }
-        // The agent learns at once that the answer is over; what it asks next waits for this account where it hangs on it.
-        let pieces = if fault.is_none() {
-            drop(pieces);
-            None
-        } else {
-            Some(pieces)
-        };
-        self.account.may_begin();
-        let mut outcome = tape.outcome(&shared, ended);
-        outcome.retries = retries;
-        outcome.steps = steps;
-        outcome.waited = Some((sent_ms, over_ms));
-        let cut = || ended && status.is_success() && outcome.cut_short;
-        // It ended as any other does, and ends so for the agent; only the turn in it is not whole.
-        let unfinished =
-            cut().then(|| UpstreamFault::broken("the response ended before the model's turn did"));
-        let known = fault.as_ref().or(unfinished.as_ref());
-        outcome.fault = known.and_then(|fault| fault.ending.detail.clone());
-        let broke_off = known.filter(|fault| fault.broke_off);
-        outcome.broke_off = broke_off.map(|fault| *fault.ending.clone());
-        self.settle(outcome).await;
-        drop(settling);
-        if let (Some(pieces), Some(fault)) = (pieces, fault) {
-            break_off(&shared, &pieces, fault).await;
-        }
-    }
-
-    async fn settle(self, mut outcome: Outcome) {
+    pub(crate) async fn settle(self, mut outcome: Outcome) {
         let (settled, unrendered) = self.account.settled(self.request, self.api).await;
         outcome.unrendered = unrendered;
         self.shared.settle(&self.arrival, settled, outcome);
     }
-}
-
-/// Breaks the agent's connection off as the upstream's was.
-async fn break_off(
-    shared: &Shared,
-    pieces: &mpsc::Sender<Result<Frame<Bytes>, BrokenOff>>,
-    fault: UpstreamFault,
-) {
-    // After a break the agent may ask again; how often is the recorder's to count.
-    if !fault.broke_off {
-        shared.stop_with(*fault.ending);
-    }
-    let _ = pieces.send(Err(BrokenOff)).await;
 }

@@ -34,6 +34,7 @@ impl Known {
         let first = self.first.map(|first| FirstRequest {
             body_tokens: weight.body_tokens,
             prompt_tokens: weight.prompt_tokens,
+            second_body_tokens: weighed.second_body_tokens,
             semantic_sha256: weighed.semantic.clone(),
             ..first
         });
@@ -108,7 +109,8 @@ impl State {
             results: self.new_results(shared, request, (agent, chat)),
         };
         let (content, body, weight) = (read.content.clone(), arrival.body.clone(), read.weight.clone());
-        (known, Load { chat: Arc::clone(chat), content, body, weight, sent })
+        let twice = known.first.is_some();
+        (known, Load { chat: Arc::clone(chat), content, body, weight, twice, sent })
     }
 
     /// The offer of this request: the one of the request before where nothing changed.

@@ -12,6 +12,7 @@ mod facts;
 mod headers;
 mod ledger;
 mod marks;
+mod pass_back;
 mod recorder;
 mod recording;
 mod reply;

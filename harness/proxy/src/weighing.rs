@@ -11,7 +11,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::ledger::{Prefix, Sent, semantic_sha256};
+use crate::ledger::{Prefix, Sent, second_count, semantic_sha256};
 
 /// Requests that are weighed at once, over all recorders of the process: the tokenizer keeps a cache of more than a megabyte
 /// for every thread that counts, and nobody waits for a weight while the model answers.
@@ -46,6 +46,8 @@ pub(crate) struct Load {
     pub(crate) body: Bytes,
     /// Known already where a cap asked for it, with why its prompt could not be rendered.
     pub(crate) weight: Option<(Weight, Option<String>)>,
+    /// Does a second tokenizer count it as well?
+    pub(crate) twice: bool,
     /// What this turn sends and what the one before sent; none for what is no turn.
     pub(crate) sent: Option<(Arc<Sent>, Option<Arc<Sent>>)>,
 }
@@ -54,6 +56,8 @@ pub(crate) struct Load {
 #[derive(Debug, Clone)]
 pub(crate) struct Weighed {
     pub(crate) weight: Weight,
+    /// Tokens of its body by the second tokenizer; none = not counted.
+    pub(crate) second_body_tokens: Option<u64>,
     pub(crate) semantic: Sha256Hex,
     pub(crate) body_sha256: Sha256Hex,
     pub(crate) prefix: Prefix,
@@ -117,12 +121,15 @@ impl Load {
         let (weight, unrendered) = known.unwrap_or_else(|| weight(counter, &self.chat, &self.content));
         let prefix =
             self.sent.as_ref().map(|(sent, before)| sent.after(before.as_deref())).unwrap_or_default();
+        let body_sha256 = Sha256Hex::of(&self.body);
+        let second = self.twice.then(|| second_count(counter, &body_sha256, &self.content));
         Weighed {
             weight,
+            second_body_tokens: second.flatten(),
             unrendered,
             prefix,
             semantic: semantic_sha256(&self.chat),
-            body_sha256: Sha256Hex::of(&self.body),
+            body_sha256,
         }
     }
 }

@@ -206,6 +206,7 @@ pub(crate) fn first_request(body_tokens: u64, tools_tokens: u64) -> FirstRequest
         body_bytes: body_tokens * 4,
         body_tokens,
         prompt_tokens: None,
+        second_body_tokens: None,
         system: Size { bytes: 800, tokens: 200 },
         system_by_role: Vec::new(),
         messages: Size { bytes: 400, tokens: 100 },

@@ -1,7 +1,10 @@
 //! Sizes read off a request: the first request as a whole, and each tool when it is first offered.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use bench_core::Sha256Hex;
-use bench_core::ledger::{FirstRequest, Size, ToolsSize};
+use bench_core::ledger::{FirstRequest, Size, TokenizerIdentity, ToolsSize};
 use bench_tokens::Counter;
 use bench_wire::{Api, ModelRequest, Place, RequestTool};
 use serde::{Deserialize, Serialize};
@@ -80,6 +83,7 @@ pub(crate) fn first_request(
         body_bytes: body.len() as u64,
         body_tokens: 0,
         prompt_tokens: None,
+        second_body_tokens: None,
         system,
         system_by_role,
         messages: size(counter, &chat.messages_json(|message| !message.is_instruction())),
@@ -93,6 +97,27 @@ pub(crate) fn first_request(
         raw_sha256: Sha256Hex::of(body),
         semantic_sha256: Sha256Hex::of(""),
     }
+}
+
+/// Counts of bodies by a second tokenizer that are kept for the next attempt: repeats and arms send the same.
+const SECOND_KEPT: usize = 1024;
+
+/// Tokens of a body by the second tokenizer. Its vocabulary is loaded when the first request of the process is counted.
+pub(crate) fn second_count(counter: &Counter, body: &Sha256Hex, content: &[u8]) -> Option<u64> {
+    static KNOWN: Mutex<BTreeMap<(&'static str, Sha256Hex), u64>> = Mutex::new(BTreeMap::new());
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let name = TokenizerIdentity::second(counter.name());
+    let key = (name, body.clone());
+    let before = known().get(&key).copied();
+    before.or_else(|| {
+        let tokens = Counter::new(name).ok()?.count(std::str::from_utf8(content).ok()?);
+        let mut known = known();
+        if known.len() >= SECOND_KEPT {
+            known.clear();
+        }
+        known.insert(key, tokens);
+        Some(tokens)
+    })
 }
 
 /// Digest of a request with the volatile fields dropped.
@@ -173,6 +198,20 @@ mod tests {
         let first = measured(&json!({"messages": [], "tools": [function, {"type": "web_search"}]}));
         assert_eq!((first.tools.entries, first.tools.callable), (2, 2));
         assert_eq!(first.tools.bytes, json!([function, {"type": "web_search"}]).to_string().len() as u64);
+    }
+
+    #[test]
+    fn a_second_tokenizer_counts_a_body_once() {
+        let (counter, other) = (Counter::new("o200k_base").unwrap(), Counter::new("cl100k_base").unwrap());
+        let text = "{\"content\": \"Straßenbahnhaltestelle, 你好，世界\"}";
+        let body = Sha256Hex::of(text);
+        let counted = second_count(&counter, &body, text.as_bytes());
+        assert_eq!(counted, Some(other.count(text)));
+        assert_ne!(counted, Some(counter.count(text)));
+        // By its digest alone: the text is not looked at again.
+        assert_eq!(second_count(&counter, &body, b"{}"), counted);
+        assert_eq!(second_count(&other, &body, text.as_bytes()), Some(counter.count(text)));
+        assert_eq!(second_count(&counter, &Sha256Hex::of("broken"), b"\xff"), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use catalogue::tool_sizes;
 pub(crate) use compile::{LedgerContext, compile, late_classes, models, shown};
-pub(crate) use measure::{ToolSize, first_request, saturating_u32, semantic_sha256};
+pub(crate) use measure::{ToolSize, first_request, saturating_u32, second_count, semantic_sha256};
 pub(crate) use prefix::{Prefix, Sent};
 pub(crate) use spool::Spool;
 pub(crate) use walk::follows_a_resource;
