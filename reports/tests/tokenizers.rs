@@ -1,5 +1,7 @@
 //! Where a second tokenizer would judge first requests otherwise.
 
+#![expect(clippy::unwrap_used, reason = "a test")]
+
 mod support;
 
 use bench_record::CellRecord;

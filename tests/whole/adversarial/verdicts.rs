@@ -195,10 +195,10 @@ fn row_45_files_that_are_not_files() {
 fn row_45_trees_too_deep_for_the_harness() {
     for field in fields("row 45, depth") {
         // More levels than the harness may have descriptors, and a path that is too long only below a directory of ours.
-        let field = field.with_try().with_descriptors(1024);
+        let field = field.with_try().with_descriptors(256);
         let cells = field.play(&[
-            ("levels", "touch done; ./try nest 1600 1; exit 0"),
-            ("git", "touch done; mkdir .git; cd .git; ../try nest 1600 1; exit 0"),
+            ("levels", "touch done; ./try nest 400 1; exit 0"),
+            ("git", "touch done; mkdir .git; cd .git; ../try nest 400 1; exit 0"),
             ("length", "touch done; ./try nest 20 200; exit 0"),
             ("beyond", "touch done; ./try nest 40 200; exit 0"),
             ("honest", "touch done; ./try nest 20 20; exit 0"),
