@@ -5,21 +5,14 @@
 mod support;
 
 use std::io::Read as _;
-use std::sync::Arc;
-use std::time::Duration;
 
 use bench_core::EndingKind;
-use bench_proxy::{EndpointUpstream, RetryPolicy};
 use bench_wire::chat::{StreamUsage, write_stream};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Request;
 use support::provider::*;
 use support::*;
-
-const KEY: &str = "sk-real-key-93b1";
-const AT_ONCE: RetryPolicy =
-    RetryPolicy { retries: 0, first_wait: Duration::ZERO, longest_wait: Duration::ZERO };
 
 fn encoded(name: &str, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -32,11 +25,6 @@ fn encoded(name: &str, bytes: &[u8]) -> Vec<u8> {
         other => panic!("{other}"),
     };
     out
-}
-
-async fn stage(provider: &Provider) -> Stage {
-    let upstream = EndpointUpstream::new(&provider.base, Some(KEY.into()), AT_ONCE).unwrap();
-    Stage::upstream(Arc::new(upstream), |_| {}).await
 }
 
 fn coded_request(agent: &Agent, name: &str, body: Vec<u8>) -> Request<Full<Bytes>> {

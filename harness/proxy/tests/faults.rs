@@ -23,8 +23,6 @@ use support::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 
-const KEY: &str = "sk-real-key-93b1";
-
 fn spec_of(provider: &Provider) -> EndpointSpec {
     EndpointSpec {
         kind: EndpointKind::OpenaiChat,
@@ -40,7 +38,7 @@ fn spec_of(provider: &Provider) -> EndpointSpec {
     }
 }
 
-async fn stage(spec: EndpointSpec) -> Stage {
+async fn before(spec: EndpointSpec) -> Stage {
     let upstream = EndpointUpstream::open(spec, Some(KEY.into())).unwrap();
     Stage::upstream(Arc::new(upstream), |_| {}).await
 }
@@ -114,7 +112,7 @@ async fn what_breaks_before_the_agent_saw_any_of_it_is_asked_again() {
     ])
     .await;
     let provider = Provider::start(|_, _| plain(&final_turn())).await;
-    let stage = stage(EndpointSpec { base_url: base, ..spec_of(&provider) }).await;
+    let stage = before(EndpointSpec { base_url: base, ..spec_of(&provider) }).await;
     let mut agent = stage.agent(&["bash"]);
     agent.turn().await.unwrap();
     agent.turn().await.unwrap();
@@ -138,7 +136,7 @@ async fn a_silent_provider_is_asked_again_and_then_given_up() {
     .await;
     let mut spec = spec_of(&provider);
     spec.timeouts.first_byte = Duration::from_millis(50);
-    let stage = stage(spec).await;
+    let stage = before(spec).await;
     let (status, said) = stage.agent(&["bash"]).turn().await.unwrap_err();
     assert_eq!(status, 502);
     assert!(said.contains("stood still") && said.contains("after 2 retries"), "{said}");
@@ -158,7 +156,7 @@ async fn after_a_break_in_mid_stream_the_agent_may_ask_again() {
         vec![stream(&[&frames[0]], false), stream(&[&frames[0]], true), whole(&write_json(&final_turn()))];
     let base = raw(answers).await;
     let provider = Provider::start(|_, _| plain(&final_turn())).await;
-    let stage = stage(EndpointSpec { base_url: base, ..spec_of(&provider) }).await;
+    let stage = before(EndpointSpec { base_url: base, ..spec_of(&provider) }).await;
     let mut agent = stage.agent(&["bash"]);
     assert!(ask(&agent).await.is_err(), "broken off for the agent as well");
     assert_eq!(ask(&agent).await.unwrap(), frames[0], "what ended too early ends so for the agent as well");
@@ -175,7 +173,7 @@ async fn three_broken_answers_in_a_row_end_the_attempt() {
     let frames = write_stream(&final_turn(), StreamUsage::Included);
     let base = raw(vec![stream(&[&frames[0]], false); 3]).await;
     let provider = Provider::start(|_, _| plain(&final_turn())).await;
-    let stage = stage(EndpointSpec { base_url: base, ..spec_of(&provider) }).await;
+    let stage = before(EndpointSpec { base_url: base, ..spec_of(&provider) }).await;
     let agent = stage.agent(&["bash"]);
     for _ in 0..3 {
         ask(&agent).await.unwrap_err();
@@ -187,7 +185,7 @@ async fn three_broken_answers_in_a_row_end_the_attempt() {
 async fn a_model_that_speaks_of_quotas_is_not_asked_again() {
     let said = Turn { text: "429: quota exceeded, service unavailable, retry later".into(), ..final_turn() };
     let provider = Provider::start(move |_, _| plain(&said)).await;
-    let stage = stage(spec_of(&provider)).await;
+    let stage = before(spec_of(&provider)).await;
     stage.agent(&["bash"]).turn().await.unwrap();
     assert_eq!(provider.got().len(), 1);
     assert_eq!(stage.finish().await.0.totals.retries, 0);
@@ -202,7 +200,7 @@ async fn the_key_goes_into_the_header_of_its_api() {
         (EndpointKind::GeminiGenerateContent, "x-goog-api-key", KEY.to_owned()),
     ] {
         let provider = Provider::start(|_, _| plain(&final_turn())).await;
-        let stage = stage(EndpointSpec { kind, ..spec_of(&provider) }).await;
+        let stage = before(EndpointSpec { kind, ..spec_of(&provider) }).await;
         let agent = stage.agent(&["bash"]);
         let mut request = agent.request(agent.out.to_bytes());
         request.headers_mut().insert("anthropic-version", "2099-01-01".parse().unwrap());
@@ -226,7 +224,7 @@ async fn no_more_requests_are_in_flight_than_the_endpoint_is_to_bear() {
         response
     })
     .await;
-    let stage = stage(EndpointSpec { concurrency: Some(1), ..spec_of(&provider) }).await;
+    let stage = before(EndpointSpec { concurrency: Some(1), ..spec_of(&provider) }).await;
     let agents: Vec<_> = (0..3)
         .map(|_| {
             let mut agent = stage.agent(&["bash"]);
@@ -322,7 +320,7 @@ async fn caps_in_dollars_and_caps_of_the_run_are_checked_before_a_request_is_let
 #[tokio::test]
 async fn a_credential_dies_with_its_attempt() {
     let provider = Provider::start(|_, _| plain(&final_turn())).await;
-    let gone = stage(spec_of(&provider)).await;
+    let gone = before(spec_of(&provider)).await;
     let mut agent = gone.agent(&["bash"]);
     agent.turn().await.unwrap();
     let base = gone.recorder.base_url();

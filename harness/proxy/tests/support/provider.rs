@@ -1,9 +1,12 @@
 //! A provider on loopback that answers what the test says.
 
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use bench_proxy::{EndpointUpstream, RequestLimits, RetryPolicy};
 use bench_wire::chat::{StreamUsage, write_json, write_stream};
 use bench_wire::{Call, Turn, WireUsage};
 use bytes::Bytes;
@@ -14,6 +17,34 @@ use hyper::service::service_fn;
 use hyper::{HeaderMap, Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::sync::mpsc;
+
+use super::Stage;
+
+/// The key that a provider is to be shown, and nobody else.
+pub const KEY: &str = "sk-real-key-93b1";
+pub const AT_ONCE: RetryPolicy =
+    RetryPolicy { retries: 3, first_wait: Duration::ZERO, longest_wait: Duration::ZERO };
+
+/// A recorder in front of this provider.
+pub async fn stage(provider: &Provider) -> Stage {
+    limited(provider, RequestLimits::default()).await
+}
+
+pub async fn limited(provider: &Provider, limits: RequestLimits) -> Stage {
+    let upstream = EndpointUpstream::new(&provider.base, Some(KEY.into()), AT_ONCE).unwrap();
+    Stage::upstream(Arc::new(upstream), |spec| spec.limits = limits).await
+}
+
+/// Does any file below hold this text?
+pub fn stands_in(dir: &Path, text: &str) -> bool {
+    std::fs::read_dir(dir).unwrap().any(|entry| {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => stands_in(&path, text),
+            false => memchr::memmem::find(&std::fs::read(&path).unwrap(), text.as_bytes()).is_some(),
+        }
+    })
+}
 
 /// A request as the provider got it.
 #[derive(Debug, Clone)]
