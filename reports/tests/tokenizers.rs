@@ -5,8 +5,7 @@
 mod support;
 
 use bench_record::CellRecord;
-use bench_reports::analyse;
-use support::Plan;
+use support::{Plan, analysed};
 
 /// A first request of so many tokens by the one tokenizer and by the other.
 fn counted(cells: &mut [CellRecord], arm: &str, (first, second): (u64, Option<u64>)) {
@@ -35,7 +34,7 @@ fn where_two_tokenizers_disagree_on_a_ratio_the_report_says_so_once() {
         let mut cells = plan.cells();
         counted(&mut cells, "bare", control);
         counted(&mut cells, "gateway", candidate);
-        let warnings = analyse(&plan.lock(), &cells).unwrap().warnings;
+        let warnings = analysed(&plan, &cells).warnings;
         let said: Vec<_> = warnings.iter().filter(|warning| warning.contains("the tokenizer's")).collect();
         assert_eq!(said.len(), usize::from(says.is_some()), "{control:?} {candidate:?}: {warnings:?}");
         if let (Some(said), Some(says)) = (said.first(), says) {

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test target uses its part")]
 
+mod ablation;
+
 use std::collections::BTreeMap;
 
 use bench_core::evidence::IsolationEvidence;
@@ -14,6 +16,9 @@ use bench_core::{
 };
 use bench_record::{CellRecord, CpuMs, HarnessIdentity, Metrics, Verdict};
 use serde_json::{Value, json};
+
+#[allow(unused_imports, reason = "each test target uses its part")]
+pub(crate) use ablation::{ablation, analysed, equal_part, gate};
 
 pub(crate) fn tokenizer() -> TokenizerIdentity {
     TokenizerIdentity {
