@@ -133,7 +133,7 @@ pub(crate) fn warnings(
         let silent =
             |kind| selection.settled().filter(|r| r.arm == arm.name && r.ending.kind == kind).count();
         for (kind, what) in [
-            (EndingKind::NoModelCall, "never asked the model"),
+            (EndingKind::NoModelCall, "never had an answer of the model"),
             (EndingKind::LoginRequired, "asked for a login"),
         ] {
             let cells = silent(kind);

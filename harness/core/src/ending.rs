@@ -54,7 +54,7 @@ pub enum EndingKind {
     NoSuchTool,
     /// A call and its one fallback were both refused.
     ToolRefused,
-    /// The agent never asked the model.
+    /// The agent never asked the model, or left before it was answered.
     NoModelCall,
     /// The agent asked for a login.
     LoginRequired,

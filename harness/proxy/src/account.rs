@@ -45,6 +45,10 @@ pub(crate) fn let_through(shared: &Shared, arrival: &Arrival) -> Option<Unread> 
     if shared.stop.borrow().is_some() || !within_caps(shared, &state) {
         return None;
     }
+    // Whom the run's budget refuses is told so where requests are read first.
+    if shared.spec.spending.run.as_ref().is_some_and(|run| run.enter(0, 0.0).is_err()) {
+        return None;
+    }
     let request = state.next;
     let place = state.unread;
     state.next += 1;

@@ -244,7 +244,7 @@ pub(crate) fn counts_first(spec: &RecorderSpec) -> bool {
     let limits = &spec.limits;
     limits.total_tokens.is_some()
         || limits.cost_usd.is_some()
-        || spec.spending.run.is_some()
+        || spec.spending.run.as_ref().is_some_and(|run| run.asks_what_it_costs())
         || spec.upstream.usage_source() == UsageSource::LocalCount
 }
 

@@ -21,7 +21,7 @@ use crate::marks::marked;
 use crate::reply::{ReplyBody, error_body, whole};
 use crate::shared::Shared;
 use crate::trace::rounded;
-use crate::upstream::{OracleStep, ReadRequest, Retry, UpstreamFault, UpstreamRequest};
+use crate::upstream::{OracleStep, ReadRequest, Retry, Tries, UpstreamFault, UpstreamRequest};
 use crate::weighing::Weight;
 
 /// The largest body kept in either direction, in bytes.
@@ -246,9 +246,10 @@ impl Forwarding {
 
     async fn run(self, mut reply: oneshot::Sender<Response<ReplyBody>>) {
         let sent_ms = self.shared.now_ms();
+        let tries = Tries::default();
         let called = tokio::select! {
             biased;
-            called = self.shared.spec.upstream.call(self.upstream_request()) => Some(called),
+            called = self.shared.spec.upstream.call(self.upstream_request(tries.clone())) => Some(called),
             () = self.shared.closed() => None,
             () = reply.closed() => None,
         };
@@ -257,12 +258,13 @@ impl Forwarding {
             Some(Err(fault)) => self.fault(fault, reply, sent_ms).await,
             None => {
                 let waited = Some((sent_ms, self.shared.now_ms()));
-                self.settle(Outcome { waited, abandoned: true, ..Outcome::default() }).await;
+                let retries = tries.so_far();
+                self.settle(Outcome { waited, abandoned: true, retries, ..Outcome::default() }).await;
             }
         }
     }
 
-    fn upstream_request(&self) -> UpstreamRequest {
+    fn upstream_request(&self, tries: Tries) -> UpstreamRequest {
         UpstreamRequest {
             method: self.arrival.method.clone(),
             path: self.arrival.path.clone(),
@@ -271,6 +273,7 @@ impl Forwarding {
             credential: self.shared.spec.credential.clone(),
             agent: headers::agent(&self.arrival.headers).map(str::to_owned),
             read: self.read.clone(),
+            tries,
         }
     }
 

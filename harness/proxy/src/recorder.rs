@@ -240,8 +240,9 @@ fn recording(shared: &Shared, mut kept: Kept) -> Result<Recording, RecorderError
             models_answered: models_answered.into_iter().map(Into::into).collect(),
             fingerprint: kept.fingerprint.map(Into::into),
             statuses: kept.statuses,
-            fault: kept.fault,
+            fault: kept.fault.or_else(|| kept.failing.clone()),
         },
+        failing: kept.failing,
         oracle: spec.upstream.leave(&spec.credential),
         transcript_sha256: ledger.transcript_sha256,
     })

@@ -44,6 +44,8 @@ pub struct Recording {
     pub upstream_wait_ms: f64,
     /// The upstream.
     pub upstream: UpstreamEvidence,
+    /// Why the upstream was still being asked again when the attempt ended; null when it was not.
+    pub failing: Option<String>,
     /// How the oracle played; null under other upstreams.
     pub oracle: Option<OracleEvidence>,
     /// Digest over the semantic content of all chat requests and responses.

@@ -53,7 +53,7 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| answer(Arc::clone(&shared), request));
     // An error here is the client's own business: it hung up or spoke no HTTP. What it had asked is settled apart.
-    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+    let _ = http1::Builder::new().half_close(true).serve_connection(TokioIo::new(stream), service).await;
 }
 
 async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<ReplyBody>, Closing> {

@@ -48,6 +48,8 @@ pub(crate) struct State {
     statuses: BTreeMap<String, u32>,
     fingerprint: Option<String>,
     fault: Option<String>,
+    /// Why the upstream was still being asked again when the last request was given up.
+    failing: Option<String>,
     failure: Option<RecorderError>,
     /// Number of the next request.
     pub(crate) next: u32,
@@ -92,6 +94,8 @@ pub(crate) struct Kept {
     pub(crate) statuses: BTreeMap<String, u32>,
     pub(crate) fingerprint: Option<String>,
     pub(crate) fault: Option<String>,
+    /// Why the upstream was still being asked again when the attempt ended.
+    pub(crate) failing: Option<String>,
     /// The ending of an attempt whose last answer broke off.
     pub(crate) unanswered: Option<Ending>,
     /// Null = unknown.
@@ -228,7 +232,8 @@ impl Shared {
         let more = if is_answered || outcome.abandoned { cost - aside } else { -aside };
         state.bill.usd += more;
         if let Some(run) = &spending.run {
-            run.settle(output, more);
+            let unasked = if settled.put_aside { 0 } else { input };
+            run.settle(unasked + output, more);
         }
     }
 
@@ -278,6 +283,7 @@ impl Shared {
             statuses: std::mem::take(&mut state.statuses),
             fingerprint: state.fingerprint.take(),
             fault: state.fault.take(),
+            failing: state.failing.take(),
             unanswered: state.broken.take().map(|(_, ending)| ending),
             cost_usd: state.cost_usd(&self.spec),
         })
@@ -293,6 +299,7 @@ impl State {
             statuses: BTreeMap::new(),
             fingerprint: None,
             fault: None,
+            failing: None,
             failure: None,
             next: 1,
             unread: 0,
@@ -351,6 +358,17 @@ impl State {
         };
     }
 
+    /// Whoever is answered, with whatever, is no longer kept waiting by tries that fail.
+    fn note_failing(&mut self, outcome: &Outcome) {
+        self.failing = match outcome.retries.last() {
+            Some(last) if outcome.abandoned => {
+                let tries = outcome.retries.len();
+                Some(format!("{tries} tries of a request failed, the last with: {}", last.reason))
+            }
+            Some(_) | None => self.failing.take().filter(|_| outcome.abandoned),
+        };
+    }
+
     fn settle(
         &mut self,
         ms: f64,
@@ -368,6 +386,7 @@ impl State {
         let from_upstream = settled.chat.is_some();
         if from_upstream {
             self.count_breaks(&outcome);
+            self.note_failing(&outcome);
         }
         for status in outcome.retries.iter().filter_map(|retry| retry.status).chain(outcome.upstream_status) {
             *self.statuses.entry(status.to_string()).or_insert(0) += 1;

@@ -41,6 +41,11 @@ impl RunBudget {
         Self { limits, clock, started_ms, spent: Mutex::new(before) }
     }
 
+    /// Must be known what a request costs before it is let in?
+    pub(crate) fn asks_what_it_costs(&self) -> bool {
+        self.limits.total_tokens.is_some() || self.limits.cost_usd.is_some()
+    }
+
     /// The cap that is reached, if one is.
     pub fn reached(&self) -> Option<LimitHit> {
         self.reached_with(0, 0.0)
@@ -78,10 +83,10 @@ impl RunBudget {
         Ok(())
     }
 
-    /// A request is over: its output, and what it cost beyond what was put aside.
-    pub(crate) fn settle(&self, output_tokens: u64, more_usd: f64) {
+    /// A request is over: its tokens, and what it cost, both beyond what was put aside.
+    pub(crate) fn settle(&self, more_tokens: u64, more_usd: f64) {
         let mut spent = self.spent();
-        spent.tokens += output_tokens;
+        spent.tokens += more_tokens;
         spent.cost_usd += more_usd;
     }
 

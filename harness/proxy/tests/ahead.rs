@@ -4,8 +4,10 @@
 
 mod support;
 
-use bench_core::EndingKind;
-use bench_proxy::RequestLimits;
+use std::sync::Arc;
+
+use bench_core::{EndingKind, RunLimits, SystemClock};
+use bench_proxy::{EndpointUpstream, RequestLimits, RunBudget, Spent};
 use bench_wire::chat::MessageOut;
 use bytes::Bytes;
 use support::provider::*;
@@ -35,6 +37,33 @@ async fn what_went_unread_and_cannot_be_read_is_kept_and_nobody_knows_what_it_co
         let words: Vec<_> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
         assert_eq!(words, ["request", "response", "request", "offer", "response"]);
         assert_eq!(recording.tokens.completeness, completeness);
+    }
+}
+
+#[tokio::test]
+async fn the_budget_of_a_run_asks_to_read_first_only_where_it_counts_tokens_or_dollars() {
+    let tokens = RunLimits { total_tokens: Some(1_000_000), ..RunLimits::default() };
+    let dollars = RunLimits { cost_usd: Some(1.0), ..RunLimits::default() };
+    let requests = RunLimits { requests: Some(2), ..RunLimits::default() };
+    for (limits, goes_unread) in
+        [(RunLimits::default(), true), (requests, true), (tokens, false), (dollars, false)]
+    {
+        let provider = Provider::start(|_, _| plain(&final_turn())).await;
+        let upstream = EndpointUpstream::new(&provider.base, Some(KEY.into()), AT_ONCE).unwrap();
+        let clock = Arc::new(SystemClock::default());
+        let run = Arc::new(RunBudget::new(limits.clone(), Spent::default(), clock));
+        let stage = Stage::upstream(Arc::new(upstream), |spec| spec.spending.run = Some(run.clone())).await;
+        let mut agent = stage.agent(&["bash"]);
+        // Only who reads it first refuses it.
+        let body = br#"{"messages": "none of them"}"#;
+        let (answered, _, _) = send(&agent.client, agent.request(body.to_vec())).await;
+        assert_eq!((answered == 200, provider.got().len()), (goes_unread, usize::from(goes_unread)));
+        agent.turn().await.unwrap();
+        if limits.requests.is_some() {
+            let (status, said) = agent.turn().await.unwrap_err();
+            assert!(status == 429 && said.contains("run-limits.requests"), "{said}");
+        }
+        stage.finish().await;
     }
 }
 

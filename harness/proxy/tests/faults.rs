@@ -144,6 +144,59 @@ async fn a_silent_provider_is_asked_again_and_then_given_up() {
     drop((stage.finish().await, holding.recv().await));
 }
 
+#[tokio::test]
+async fn an_attempt_that_ends_while_the_upstream_fails_says_so_and_keeps_the_tries() {
+    for answered_later in [false, true] {
+        let (held, mut holding) = mpsc::unbounded_channel();
+        let provider = Provider::start(move |_, number| match number {
+            1 => pieces(429, "application/json", vec![b"{}".to_vec()]),
+            2 => {
+                let (response, sender) = silent();
+                held.send(sender).unwrap();
+                response
+            }
+            _ => plain(&final_turn()),
+        })
+        .await;
+        let stage = before(spec_of(&provider)).await;
+        let agent = stage.agent(&["bash"]);
+        let mut patient = stage.agent(&["bash"]);
+        let asking = tokio::spawn(async move { ask(&agent).await });
+        // The second try is under way: the first is known to have failed.
+        let _silent = holding.recv().await.unwrap();
+        asking.abort();
+        let _ = asking.await;
+        if answered_later {
+            patient.turn().await.unwrap();
+        }
+        let (recording, _, dir) = stage.finish().await;
+        assert_eq!((recording.totals.retries, recording.upstream.statuses["429"]), (1, 1));
+        assert_eq!(trace(dir.path()).iter().filter(|event| event["event"] == "retry").count(), 1);
+        let failing = recording.failing.as_deref();
+        assert_eq!(failing.is_some_and(|why| why.contains("status 429")), !answered_later, "{failing:?}");
+        assert_eq!(recording.upstream.fault.as_deref(), failing);
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_has_said_all_it_has_to_say_is_answered() {
+    let provider = Provider::start(|_, _| plain(&final_turn())).await;
+    let stage = before(spec_of(&provider)).await;
+    let body = stage.agent(&["bash"]).out.to_bytes();
+    let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", stage.recorder.port())).await.unwrap();
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(&body).await.unwrap();
+    stream.shutdown().await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    stage.finish().await;
+}
+
 async fn ask(agent: &Agent) -> Result<Bytes, hyper::Error> {
     let response = agent.client.request(agent.request(agent.out.to_bytes())).await.unwrap();
     response.into_body().collect().await.map(http_body_util::Collected::to_bytes)

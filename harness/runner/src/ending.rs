@@ -1,6 +1,6 @@
 //! Why an attempt ended, from what the kernel, the recorder and the launcher say.
 
-use bench_core::{Ending, EndingKind, LimitHit};
+use bench_core::{Blame, Ending, EndingKind, LimitHit};
 use bench_isolation::{CellExit, LaunchError, Stop};
 use bench_proxy::Recording;
 
@@ -34,6 +34,12 @@ fn ending_kind(exit: &CellExit, recording: &Recording, limits: &bench_core::Limi
     if let Some(stop) = &recording.stop {
         return stop.clone();
     }
+    let left_content = exit.stopped_by.is_none() && exit.exit_code == Some(0) && !recording.turns.is_empty();
+    let was_capped = matches!(exit.stopped_by, Some(Stop::OutputCap | Stop::DiskCap | Stop::Asked));
+    if let Some(why) = recording.failing.as_ref().filter(|_| !left_content && !was_capped) {
+        let detail = format!("the upstream was still being asked again when the attempt ended: {why}");
+        return Ending::because(EndingKind::UpstreamFault, detail);
+    }
     let limit = |name: &str, value: u64, unit: &str| {
         Some(LimitHit { name: name.to_owned(), value: value as f64, unit: unit.to_owned() })
     };
@@ -63,10 +69,7 @@ fn ending_kind(exit: &CellExit, recording: &Recording, limits: &bench_core::Limi
         None => {}
     }
     if recording.turns.is_empty() {
-        return Ending::because(
-            EndingKind::NoModelCall,
-            format!("the agent never asked the model; end of its stderr: {}", tail_of(exit)),
-        );
+        return never_answered(exit, recording);
     }
     match (exit.exit_code, exit.signal) {
         (Some(0), _) => Ending::of(EndingKind::Completed),
@@ -78,6 +81,38 @@ fn ending_kind(exit: &CellExit, recording: &Recording, limits: &bench_core::Limi
             Ending::because(EndingKind::AgentError, format!("signal {}", signal.unwrap_or_default()))
         }
     }
+}
+
+/// No turn was answered: was none asked for, was none let through, or was the answer always no?
+fn never_answered(exit: &CellExit, recording: &Recording) -> Ending {
+    let stderr = || format!("end of its stderr: {}", tail_of(exit));
+    let asked: u32 = recording.requests_by_class.values().map(|class| class.requests).sum();
+    let statuses = &recording.upstream.statuses;
+    if !statuses.is_empty() {
+        let said: Vec<String> =
+            statuses.iter().map(|(status, times)| format!("{status} ({times} times)")).collect();
+        let said = said.join(", ");
+        // What the request says is the arm's; where it goes and what the key may is whoever wrote the experiment's.
+        if statuses.keys().all(|status| ["400", "413", "415", "422"].contains(&status.as_str())) {
+            let detail =
+                format!("the upstream refused everything that the agent asked: {said}; {}", stderr());
+            return Ending::because(EndingKind::AgentError, detail);
+        }
+        let detail = format!(
+            "the upstream answered no model call with a success: {said}; check base URL, model id and key"
+        );
+        return Ending { blame: Blame::Operator, ..Ending::because(EndingKind::UpstreamFault, detail) };
+    }
+    let detail = if asked == 0 {
+        "the agent never asked the model".to_owned()
+    } else if recording.first_request.is_some() {
+        format!("the agent left before its first model call was answered (requests it made: {asked})")
+    } else {
+        format!(
+            "none of the agent's {asked} requests was a model call that could be let through; requests/index.jsonl has each with its rule"
+        )
+    };
+    Ending::because(EndingKind::NoModelCall, format!("{detail}; {}", stderr()))
 }
 
 /// The last 300 characters of stderr, on one line.

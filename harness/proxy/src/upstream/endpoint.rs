@@ -151,13 +151,15 @@ impl EndpointUpstream {
                 });
             }
             let wait = self.wait(made, failed.retry_after);
-            retries.push(Retry {
+            let retry = Retry {
                 status: failed.status,
                 reason: self.redacted(&failed.reason),
                 took_ms: began.elapsed().as_secs_f64() * 1000.0,
                 bytes: failed.bytes,
                 wait_ms: wait.as_secs_f64() * 1000.0,
-            });
+            };
+            request.tries.note(retry.clone());
+            retries.push(retry);
             tokio::time::sleep(wait).await;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bench_core::ledger::OracleEvidence;
 use bench_core::{Cell, Ending, EndingKind};
@@ -82,6 +82,24 @@ pub struct UpstreamRequest {
     pub agent: Option<String>,
     /// What it says; none where it went on its way unread.
     pub read: Option<ReadRequest>,
+    /// Where an upstream that asks again writes down what failed.
+    pub tries: Tries,
+}
+
+/// Tries of a request that failed so far: known even when nobody waits for its end any more.
+#[derive(Debug, Clone, Default)]
+pub struct Tries(Arc<Mutex<Vec<Retry>>>);
+
+impl Tries {
+    /// One more failed.
+    pub fn note(&self, retry: Retry) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(retry);
+    }
+
+    /// All of them, in order.
+    pub fn so_far(&self) -> Vec<Retry> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// A request as the recorder understands it.
