@@ -15,7 +15,7 @@ use std::rc::Rc;
 use rustix::fs::{AtFlags, Dir, FileType, MemfdFlags, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use crate::descendants::descendants;
+use crate::descendants::{descendants, threads};
 
 /// Bytes that workspace, HOME and TMPDIR of a cell may hold together.
 pub const DISK_CAP_BYTES: u64 = 2 << 30;
@@ -199,8 +199,11 @@ fn count_nameless(supervisor: u32, held: &mut Held) {
     let memory = rustix::fs::memfd_create("", MemfdFlags::CLOEXEC).and_then(rustix::fs::fstat);
     let memory = memory.map_or(None, |stat| Some(stat.st_dev));
     let mut found: HashMap<(u64, u64), u64> = HashMap::new();
-    for pid in descendants(supervisor) {
-        let dir = format!("/proc/{pid}/fd");
+    // Threads may have parted with each other's descriptors.
+    for (pid, thread) in
+        descendants(supervisor).into_iter().flat_map(|pid| threads(pid).map(move |thread| (pid, thread)))
+    {
+        let dir = format!("/proc/{pid}/task/{thread}/fd");
         let descriptors = match std::fs::read_dir(&dir) {
             Ok(descriptors) => descriptors,
             Err(error) => {

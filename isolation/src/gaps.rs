@@ -121,7 +121,7 @@ const GAPS: &[Gap] = &[
     gap("memory is not limited: no control group", None, &[GroupMemory]),
     gap("CPU time is not limited: no control group", None, &[GroupCpu]),
     gap(
-        "workspace and HOME together are looked at four times a second, not held by a quota: what is written in between goes over their cap, and a file is not found that has neither name nor descriptor, only a mapping",
+        "workspace and HOME together are looked at four times a second, not held by a quota: what is written in between goes over their cap, and a file is not found that has no name and stands in no table of descriptors (mapped, or on its way through a socket)",
         None,
         &[],
     ),
@@ -131,6 +131,16 @@ const GAPS: &[Gap] = &[
         &[Namespaces, GroupKill],
     ),
     gap("attempts are refused but nobody records them: no detector", None, &[Detector]),
+    gap(
+        "a crash is told to the program that the machine names for it (kernel.core_pattern begins with |) once the agent has lowered its limit on core dumps from 1 to 0",
+        None,
+        &[],
+    ),
+    gap(
+        "marks on what every cell has in common: locks on the system's files and devices, and the times of /dev/null and its like",
+        None,
+        &[],
+    ),
     gap(
         "times: how long things take can be seen by other cells of the same machine (CPU, caches, disk)",
         None,

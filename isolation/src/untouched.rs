@@ -3,12 +3,14 @@
 //!
 //! The witness is the change time, by the file system's own clock: whatever is done to a file or a directory (contents,
 //! mode, owner, names, attributes) moves it, and nobody can set it. Where that clock is too coarse to tell two changes
-//! apart, nothing counts as untouched. Reading leaves no mark that a later cell could find either: the times of what is
+//! apart, nothing counts as untouched. A file system may offer ways that no witness sees (ext4 swaps the extents of two
+//! files), so what is moved is compared with the task's own file as well. Reading leaves no mark that a later cell could find either: the times of what is
 //! handed over again are set anew.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -17,6 +19,9 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
 
 use crate::collect::open_beneath;
 use crate::set_aside::is_configuration;
+
+/// Bytes of two files that are compared at once.
+const COMPARED_AT_ONCE: usize = 8 * 1024;
 
 /// Which file it is, and when something was last done to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,7 +178,7 @@ impl Remains {
             inode: (stat.st_dev, stat.st_ino),
             changed: (stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or(-1)),
         };
-        if found != copy {
+        if found != copy || !same_content(dir, name, &self.template.join(relative))? {
             return Ok(false);
         }
         rustix::fs::renameat(dir, name, CWD, target)?;
@@ -184,6 +189,26 @@ impl Remains {
             return Err(error.into());
         }
         Ok(true)
+    }
+}
+
+/// Do a file below `dir`, which is no link, and another one hold the same bytes?
+fn same_content(dir: &OwnedFd, name: &OsStr, other: &Path) -> io::Result<bool> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let (mut ours, mut theirs) =
+        (fs::File::from(rustix::fs::openat(dir, name, flags, Mode::empty())?), fs::File::open(other)?);
+    let (mut one, mut two) = ([0; COMPARED_AT_ONCE], [0; COMPARED_AT_ONCE]);
+    loop {
+        let count = ours.read(&mut one)?;
+        if count == 0 {
+            return Ok(theirs.read(&mut two[..1])? == 0);
+        }
+        match theirs.read_exact(&mut two[..count]) {
+            Ok(()) if one[..count] == two[..count] => {}
+            Ok(()) => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+            Err(error) => return Err(error),
+        }
     }
 }
 

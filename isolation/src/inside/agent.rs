@@ -89,7 +89,7 @@ fn prepare(start: &Start<'_>, ear: Option<OwnedFd>) -> Result<Raised, Refusal> {
     capabilities::drop_all()?;
     follow_parent(start)?;
     enter(&order.cwd)?;
-    let limits = limits::set(&user)?;
+    let mut limits = limits::set(&user)?;
     walls::enforce(rules, order.canary.is_some())?;
     let outsiders = if start.grants.is_some() { Outsiders::init() } else { start.surroundings.outsiders };
     let mut probes = probe::run(abi, order, outsiders)?;
@@ -98,6 +98,7 @@ fn prepare(start: &Start<'_>, ear: Option<OwnedFd>) -> Result<Raised, Refusal> {
         probes.push(probe::canary(&path)?);
     }
     let filter = install_filter(start, ear)?;
+    limits.push(limits::set_descriptors(&user)?);
     Ok(raised(start, abi, (probes, filter), (&user, limits)))
 }
 

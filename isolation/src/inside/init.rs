@@ -232,7 +232,8 @@ impl RunningInit {
         loop {
             if self.reaps_init() {
                 self.hear();
-                return self.ended(emptied());
+                let unasked = if abandoned { Some(StopCause::Abandoned) } else { None };
+                return self.ended(emptied(), unasked);
             }
             let left = self.deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -242,7 +243,8 @@ impl RunningInit {
                 }
                 let remains = tree::end_all(self.signals.as_fd(), &std::collections::HashSet::new());
                 self.hear();
-                return self.ended(remains.quiescent && emptied());
+                let cause = if abandoned { StopCause::Abandoned } else { StopCause::WallLimit };
+                return self.ended(remains.quiescent && emptied(), Some(cause));
             }
             let mut fds = vec![
                 PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN),
@@ -315,12 +317,13 @@ impl RunningInit {
         true
     }
 
-    /// The end of the cell: an init that said nothing was killed, and its program with it.
-    fn ended(self, quiescent: bool) -> (Ended, Option<Watched>) {
+    /// The end of the cell. An init that said nothing was killed, and its program with it: by whoever ended the cell for
+    /// `cause`, else for what the program did (the kernel picks it where memory runs out).
+    fn ended(self, quiescent: bool, cause: Option<StopCause>) -> (Ended, Option<Watched>) {
         let told = self.told.unwrap_or_else(|| Ended {
             exit_code: None,
             signal: Some(Signal::KILL.as_raw()),
-            stopped_by: Some(StopCause::Abandoned),
+            stopped_by: cause,
             exit_at_ns: kernel::monotonic_ns(),
             cpu_us: self.usage.cpu_us,
             peak_rss_bytes: self.usage.peak_rss_bytes,

@@ -8,8 +8,8 @@ use crate::message::Refusal;
 
 /// Resource, limit, in words.
 const LIMITS: &[(Resource, u64, &str)] = &[
-    (Resource::Core, 0, "core dumps: none"),
-    (Resource::Nofile, 4096, "open files of a process: 4096"),
+    // Where the machine hands crashes to a program, 1 byte keeps it from being started, and 0 does not.
+    (Resource::Core, 1, "core dumps: none"),
     (Resource::Fsize, 4 << 30, "size of a file: 4 GiB"),
     (Resource::Memlock, 64 << 20, "locked memory: 64 MiB"),
     (Resource::Nice, 0, "priority: cannot be raised"),
@@ -47,6 +47,28 @@ impl Processes {
             ),
         }
     }
+}
+
+/// Open files of a process.
+const DESCRIPTORS: u64 = 4096;
+
+/// Of a user whom others are too, at least this many.
+const DESCRIPTORS_AT_LEAST: u64 = 256;
+
+/// Limits open files, the last of all limits: the kernel refuses to hand a descriptor over to whoever has fewer than the
+/// user's processes have on their way together, and the filter's listener is still to be handed over. Where the user is
+/// the caller, a cell's descriptors on their way must not keep the harness from handing over its own.
+pub(crate) fn set_descriptors(user: &CellUser) -> Result<String, Refusal> {
+    let ceiling = rustix::process::getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    let limit = match user.is_own() {
+        true => DESCRIPTORS.min(ceiling),
+        false => DESCRIPTORS.min((ceiling / 4).max(DESCRIPTORS_AT_LEAST)).min(ceiling),
+    };
+    let phrase = format!("open files of a process: {limit}");
+    let limit = Some(limit);
+    rustix::process::setrlimit(Resource::Nofile, Rlimit { current: limit, maximum: limit })
+        .map_err(|error| Refusal::no_wall("limits", format!("{phrase}: {error}")))?;
+    Ok(phrase)
 }
 
 /// Sets them; a hard limit that is lower already stays. Answers what they say. To be called before /proc is out of reach.

@@ -90,6 +90,14 @@ const TCP_FASTOPEN_CONNECT: u32 = 30;
 const MSG_FASTOPEN: u32 = 0x2000_0000;
 const ADDR_NO_RANDOMIZE: u32 = 0x0004_0000;
 const AT_EMPTY_PATH: u32 = 0x1000;
+/// Process id of a cell's init, seen from inside.
+const INIT: u32 = 1;
+const IOPRIO_WHO_USER: u32 = 3;
+/// Types of requests by which file systems take requests of their own; some change a file and leave its times alone.
+const OF_FILE_SYSTEMS: [u32; 3] = [0x6600, 0x5800, 0xf500];
+/// Of these, the ones that programs need: flags and extents, for 64 and for 32 bits.
+const NEEDED_OF_THEM: [u32; 7] =
+    [0x8008_6601, 0x4008_6602, 0x8004_6601, 0x4004_6602, 0xc020_660b, 0x801c_581f, 0x401c_5820];
 
 /// Two programs: what the kernel is given, and what it would be given if nobody watched. By the second one the
 /// supervisor knows which error a recorded refusal is answered with.
@@ -140,9 +148,31 @@ fn refusals(options: &FilterOptions) -> Vec<Rule> {
         vec![when(&[any_bit(0, CLONE_NEW | CLONE_NEWTIME)], EPERM)],
         Outcome::Allow,
     ));
+    rules.extend(limits_of_init());
     rules.extend(sockets());
     rules.extend(terminals_and_marks(options.debugger));
     rules
+}
+
+/// A cell's init has the cell's user: whoever starves it ends the cell without a word.
+fn limits_of_init() -> Vec<Rule> {
+    let of_init =
+        |name: &str, argument: u8| rule(name, vec![when(&[is(argument, INIT)], EPERM)], Outcome::Allow);
+    let by_user = |name: &str, kind: u32| {
+        rule(name, vec![when(&[is(1, INIT)], EPERM), when(&[is(0, kind)], EPERM)], Outcome::Allow)
+    };
+    [
+        of_init("prlimit64", 0),
+        of_init("sched_setaffinity", 0),
+        of_init("sched_setscheduler", 0),
+        of_init("sched_setparam", 0),
+        of_init("sched_setattr", 0),
+        by_user("setpriority", libc::PRIO_USER as u32),
+        by_user("ioprio_set", IOPRIO_WHO_USER),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Unix sockets, and TCP proper: no UDP, no MPTCP, no raw or packet sockets, no netlink, no vsock, no fast open.
@@ -181,8 +211,12 @@ fn terminals_and_marks(debugger: Debugger) -> Vec<Rule> {
     if debugger == Debugger::Allowed {
         personality.push(when(&[is(0, ADDR_NO_RANDOMIZE)], Outcome::Allow));
     }
+    let mut requests = vec![typed(libc::TIOCSTI), typed(libc::TIOCLINUX)];
+    requests.extend(NEEDED_OF_THEM.map(|request| when(&[is(1, request)], Outcome::Allow)));
+    let of_type = |value: u32| when(&[Test::Masked { argument: 1, mask: 0xff00, value }], EPERM);
+    requests.extend(OF_FILE_SYSTEMS.map(of_type));
     [
-        rule("ioctl", vec![typed(libc::TIOCSTI), typed(libc::TIOCLINUX)], Outcome::Allow),
+        rule("ioctl", requests, Outcome::Allow),
         rule("prctl", vec![when(&[is(0, libc::PR_SET_DUMPABLE as u32), is(1, 0)], EPERM)], Outcome::Allow),
         rule("personality", personality, EPERM),
     ]
@@ -235,6 +269,8 @@ pub(super) fn phrases(options: &FilterOptions) -> Vec<String> {
             .to_owned(),
         "no new namespaces, no mounts, no io_uring, no keyrings, no nested Landlock".to_owned(),
         "no typing into a terminal, no process hidden from the supervisor".to_owned(),
+        "no requests of file systems' own but for flags and extents, no limits or priorities for the cell's init"
+            .to_owned(),
         "other calling conventions: x32 refused, 32-bit killed".to_owned(),
     ];
     if options.ipc == Ipc::Shared {

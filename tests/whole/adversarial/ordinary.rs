@@ -47,6 +47,21 @@ fn row_48_nothing_is_left_for_the_next_cell_in_files() {
     }
 }
 
+#[test]
+fn row_48_a_file_cannot_be_changed_without_a_mark() {
+    for field in fields("row 48, extents") {
+        let field = field.with_try().with_check("test \"$(cat a.txt)\" = a");
+        let cells = field.play(&[
+            ("a-swap", "./try extents a.txt; exit 0"),
+            ("b-after", "test \"$(cat a.txt)\" = a || echo EFFECT the last cell is seen; exit 0"),
+        ]);
+        for cell in cells.values() {
+            cell.had_no_effect(&field);
+            assert_eq!(cell.record["verdict"], "passed", "{}", cell.name);
+        }
+    }
+}
+
 /// Name, what must be installed, script.
 const WORK: &[(&str, &str, &str)] = &[
     (

@@ -105,11 +105,14 @@ fn row_20_21_processes_outside_are_not_reached() {
         let attempts = [
             ("reach", reach.as_str()),
             ("reach-init", "./try reach 1 | grep -v 'errno'; touch done; exit 0"),
+            ("starve", "./try starve; touch done; exit 0"),
             ("kill-all", "touch done; kill -9 -1; exit 0"),
             ("kill-parent", "touch done; kill -9 $PPID; kill -STOP $PPID; kill -STOP 1; exit 0"),
             ("after-them", "touch done; exit 0"),
         ];
         let cells = field.play(&attempts);
+        cells["starve"].had_no_effect(&field);
+        assert_eq!(cells["starve"].record["verdict"], "passed");
         let reach = &cells["reach"];
         if !reach.names_gap("priority, limits and affinity") {
             reach.had_no_effect(&field);

@@ -262,6 +262,35 @@ static void reach_process(int pid) {
     if (handle >= 0) said("pidfd signal", syscall(SYS_pidfd_send_signal, handle, SIGSTOP, 0, 0));
 }
 
+/* Takes the cell's init what it needs to live: it has the cell's user. */
+static void starve_init(void) {
+    struct rlimit none = {0, 0};
+    unsigned long one = 1;
+    struct sched_param idle = {0};
+    said("descriptors of init", prlimit(1, RLIMIT_NOFILE, &none, NULL));
+    said("processor time of init", prlimit(1, RLIMIT_CPU, &none, NULL));
+    said("memory of init", prlimit(1, RLIMIT_AS, &none, NULL));
+    said("affinity of init", sched_setaffinity(1, sizeof one, (void *)&one));
+    said("scheduler of init", sched_setscheduler(1, 5, &idle));
+    said("priority of init", setpriority(PRIO_PROCESS, 1, 19));
+    said("priority of everybody", setpriority(PRIO_USER, 0, 19));
+}
+
+/* Swaps a file's content for another's without leaving a mark on it, where the file system offers that. */
+static void swap_extents(const char *path) {
+    struct { unsigned reserved, donor; unsigned long long at, donor_at, length, moved; } move = {.length = 1};
+    int fd = open(path, O_RDWR), donor = open("donor", O_CREAT | O_RDWR, 0600);
+    char block[4096] = {'d'};
+    if (fd < 0 || write(donor, block, sizeof block) != sizeof block || fsync(donor)) { printf("swap errno %d\n", errno); return; }
+    fsync(fd);
+    move.donor = donor;
+    said("extents", ioctl(fd, 0xc028660f, &move));
+    /* What programs ask for all the time goes through. */
+    int flags = 0;
+    told("flags", ioctl(fd, 0x80086601, &flags));
+    unlink("donor");
+}
+
 static void view(void) {
     said("unshare user", unshare(CLONE_NEWUSER));
     said("unshare mount", unshare(CLONE_NEWNS));
@@ -489,6 +518,7 @@ int main(int count, char **args) {
     DO("abstract", abstract_socket(a)) DO("path-socket", path_socket(a)) DO("tcp", tcp(a, atoi(b), 0)) DO("mptcp", tcp(a, atoi(b), 262))
     DO("fast-open", fast_open(atoi(a))) DO("listen", bind_and_listen()) DO("sockets", sockets()) DO("metadata", metadata(a))
     DO("look", look(a, b)) DO("handles", handles(a, b)) DO("reach", reach_process(atoi(a))) DO("view", view())
+    DO("starve", starve_init()) DO("extents", swap_extents(a))
     DO("landlock", nested_landlock(a)) DO("filter", nested_filter(a, 0)) DO("memfd", memory_file(args[0], a))
     DO("conventions", other_conventions()) DO("forks", bomb(0)) DO("threads", bomb(1)) DO("balloon", balloon(strtoul(a, 0, 10)))
     DO("fill", fill(a, strtoul(b, 0, 10))) DO("nest", nest(atoi(a), atoi(b))) DO("deep", (nest(30, 200), fill(".", strtoul(a, 0, 10))))
