@@ -24,6 +24,7 @@ mod layout;
 pub mod manifest;
 mod message;
 pub mod notify;
+mod owners;
 pub mod passage;
 pub mod reach;
 pub mod running;

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::collect::{CollectCaps, Collected, collect};
 use crate::discard::{discard, make_movable};
+use crate::owners::{owner_of, take_owner};
 use crate::spread::spread;
 use crate::template::copy_template;
 use crate::untouched::{HandedOver, Passed};
@@ -17,10 +18,6 @@ use crate::workspace::{Workspace, WorkspaceError};
 
 /// Slots of one state directory; more cells at once are refused.
 pub(crate) const SLOTS: usize = 100;
-
-/// As root, the user who owns what is in slot 00, and so on: one for each slot, from a range that no system hands out
-/// to accounts. Nobody needs to know them.
-pub(crate) const FIRST_OWNER: u32 = 64_000;
 
 /// All slots of a state directory.
 ///
@@ -49,7 +46,14 @@ pub struct Slot {
     /// What of [`Slot::taken_dir`] was moved there, not copied.
     passed: Option<Passed>,
     owner: Option<u32>,
-    lock: Arc<File>,
+    lock: Arc<Held>,
+}
+
+/// The locks of a slot, until the last is dropped who needs it.
+#[derive(Debug)]
+pub(crate) struct Held {
+    _slot: File,
+    _owner: Option<File>,
 }
 
 impl Slots {
@@ -102,9 +106,11 @@ impl Slots {
                     let left = self.state_dir.join("left").join(&name);
                     let trash = self.state_dir.join("trash").join(&name);
                     let handed = Arc::clone(&self.handed);
-                    let root = rustix::process::geteuid().is_root();
-                    let owner = root.then_some(FIRST_OWNER + number as u32);
-                    let lock = Arc::new(lock);
+                    let (owner, held) = match rustix::process::geteuid().is_root() {
+                        true => take_owner(number as u32).map(|(owner, held)| (Some(owner), Some(held)))?,
+                        false => (None, None),
+                    };
+                    let lock = Arc::new(Held { _slot: lock, _owner: held });
                     return Ok(Slot { dir, taken, left, trash, handed, passed: None, owner, lock });
                 }
                 Err(std::fs::TryLockError::WouldBlock) => {}
@@ -214,7 +220,9 @@ impl Slot {
 
     fn hand_over(&self, workspace: Workspace) -> Result<Workspace, WorkspaceError> {
         let mut handed = self.handed();
-        let [home, tmp] = [workspace.home(), workspace.tmp()].map(|dir| handed.is_untouched(dir));
+        let is_his = |dir: &Path| self.owner.is_none_or(|owner| owner_of(dir) == Some(owner));
+        let [home, tmp] =
+            [workspace.home(), workspace.tmp()].map(|dir| handed.is_untouched(dir) && is_his(dir));
         workspace.hand_over_all([true, !home, !tmp])?;
         handed.note_empty(workspace.home());
         handed.note_empty(workspace.tmp());
@@ -258,6 +266,16 @@ mod tests {
         assert!(slots.take().unwrap().dir.ends_with("slots/02"), "a workspace still holds slot 00");
         drop(workspace);
         assert!(slots.take().unwrap().dir.ends_with("slots/00"));
+    }
+
+    #[test]
+    fn no_two_slots_of_a_machine_have_one_user() {
+        let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let slots = dirs.each_ref().map(|dir| Slots::open(dir.path()).unwrap().take().unwrap());
+        let mut owners: Vec<_> = slots.iter().filter_map(|slot| slot.owner).collect();
+        assert_eq!(owners.len(), if rustix::process::geteuid().is_root() { 2 } else { 0 });
+        owners.dedup();
+        assert_ne!(owners.len(), 1);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use bench_core::{IsolationLevel, PlacedFile};
 
 use crate::collect::{CollectCaps, Collected, collect};
 use crate::seen::{self, Seen};
+use crate::slot::Held;
 
 /// A workspace, its HOME or its slot could not be made, filled or read.
 #[derive(Debug, thiserror::Error)]
@@ -57,11 +58,11 @@ pub struct Workspace {
     home: PathBuf,
     tmp: PathBuf,
     owner: Option<u32>,
-    _lock: Arc<File>,
+    _lock: Arc<Held>,
 }
 
 impl Workspace {
-    pub(crate) fn new(slot: PathBuf, owner: Option<u32>, lock: Arc<File>) -> Self {
+    pub(crate) fn new(slot: PathBuf, owner: Option<u32>, lock: Arc<Held>) -> Self {
         Self { root: slot.join("ws"), home: slot.join("home"), tmp: slot.join("tmp"), owner, _lock: lock }
     }
 

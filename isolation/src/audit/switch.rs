@@ -8,7 +8,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use super::netlink::Socket;
-use crate::slot::{FIRST_OWNER, SLOTS};
+use crate::owners::{FIRST_OWNER, OWNERS};
 
 const GET: u16 = 1000;
 const SET: u16 = 1001;
@@ -44,7 +44,7 @@ const EQUAL: u32 = 0x4000_0000;
 /// they would say of each file on a path (owner, mode, capabilities: read from the disk at every open) is not gathered.
 const RULES: [Rule; 7] = [
     Rule { list: LIST_TASK, field: FIELD_UID, operator: LESS, value: FIRST_OWNER },
-    Rule { list: LIST_TASK, field: FIELD_UID, operator: GREATER, value: FIRST_OWNER + SLOTS as u32 - 1 },
+    Rule { list: LIST_TASK, field: FIELD_UID, operator: GREATER, value: FIRST_OWNER + OWNERS - 1 },
     Rule { list: LIST_EXCLUDE, field: FIELD_TYPE, operator: EQUAL, value: 1307 },
     Rule { list: LIST_EXCLUDE, field: FIELD_TYPE, operator: EQUAL, value: 1302 },
     Rule { list: LIST_EXCLUDE, field: FIELD_TYPE, operator: EQUAL, value: 1327 },
@@ -103,7 +103,7 @@ pub fn fix_plan() -> io::Result<FixPlan> {
     if before.enabled == 0 {
         changes.push("kernel auditing: off -> on (auditctl -e 1)".to_owned());
         // Only where auditing is ours to switch: whoever has it on has his own rules.
-        let (first, last) = (FIRST_OWNER, FIRST_OWNER + SLOTS as u32 - 1);
+        let (first, last) = (FIRST_OWNER, FIRST_OWNER + OWNERS - 1);
         changes.push(format!(
             "no audit records of system calls of new processes, but of those of cells (auditctl -a never,task -F \
              uid<{first}; auditctl -a never,task -F uid>{last})"

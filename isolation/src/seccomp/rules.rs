@@ -167,7 +167,7 @@ fn limits_of_init() -> Vec<Rule> {
         of_init("sched_setscheduler", 0),
         of_init("sched_setparam", 0),
         of_init("sched_setattr", 0),
-        by_user("setpriority", libc::PRIO_USER as u32),
+        by_user("setpriority", libc::PRIO_USER),
         by_user("ioprio_set", IOPRIO_WHO_USER),
     ]
     .into_iter()
