@@ -22,6 +22,8 @@ use crate::weighing::{Load, Weight, weight};
 
 /// End of the path at which our own agent asks the user.
 const HUMAN_PATH: &str = "/human";
+/// Bytes of a request up to which its tokens are counted although it goes nowhere.
+const COUNTED_REFUSAL: usize = 64 << 10;
 /// Said to a step that is handed over and of which the task says nothing.
 const NOT_TAKEN_OVER: &str = "I cannot do that now. Do what can be done without it.";
 /// Said to a plan of which the task says nothing.
@@ -186,7 +188,9 @@ fn decide(
             let labels = (request, turned.class.word(), turned.rule.as_str());
             state.trace_request(shared, arrival, labels, (headers::agent(&arrival.headers), None));
             drop(state);
-            let text = arrival.content.as_ref().ok().and_then(|content| std::str::from_utf8(content).ok());
+            // Counting takes time for which nobody has paid: what is no small request is not counted.
+            let small = arrival.content.as_ref().ok().filter(|content| content.len() <= COUNTED_REFUSAL);
+            let text = small.and_then(|content| std::str::from_utf8(content).ok());
             let body_tokens = text.map(|text| shared.spec.counter.count(text));
             if let Some(ending) = turned.ending {
                 shared.stop_with(*ending);
@@ -222,7 +226,7 @@ pub(crate) fn passes<'a>(shared: &Shared, arrival: &'a Arrival) -> Result<(Api, 
     match arrival.state {
         BodyState::Whole => {}
         BodyState::TooLarge => {
-            let message = "the body is larger than the recorder keeps (64 MiB)";
+            let message = "the body, or all those in flight together, are larger than the recorder keeps (64 MiB, 256 MiB)";
             return Err(Turned::away(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message));
         }
         BodyState::HungUp => {

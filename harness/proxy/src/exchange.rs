@@ -1,6 +1,7 @@
 //! One request and its response: collected, admitted, passed on, streamed back piece by piece, settled.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bench_core::{Ending, EndingKind, Sha256Hex};
 use bench_wire::{Api, Turn};
@@ -26,6 +27,8 @@ use crate::weighing::Weight;
 
 /// The largest body kept in either direction, in bytes.
 pub(crate) const BODY_CAP: usize = 64 << 20;
+/// Bytes that the bodies of an attempt's requests in flight may hold together.
+const BODIES_CAP: usize = 4 * BODY_CAP;
 /// A request as it arrived.
 pub(crate) struct Arrival {
     pub(crate) method: Method,
@@ -42,6 +45,32 @@ pub(crate) struct Arrival {
     pub(crate) started_at: String,
     /// When its last byte had arrived, on the recorder's clock.
     pub(crate) arrived_ms: f64,
+    /// What its body takes of [`BODIES_CAP`].
+    _room: Room,
+}
+
+/// Bytes of bodies that arrive or are being answered.
+pub(crate) type Held = Arc<AtomicUsize>;
+
+/// A part of them, given back when it is dropped.
+struct Room {
+    held: Held,
+    bytes: usize,
+}
+
+impl Room {
+    /// More of it; false when there is none.
+    fn grow(&mut self, bytes: usize) -> bool {
+        let before = self.held.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes += bytes;
+        before + bytes <= BODIES_CAP
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.held.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 /// How much of the body arrived.
@@ -110,6 +139,12 @@ impl Outcome {
         self.frames.first().map(|(ms, _)| *ms)
     }
 
+    /// Tries that were answered with a success and could not be used.
+    pub(crate) fn thrown_away(&self) -> u32 {
+        let success = |retry: &&Retry| retry.status.is_some_and(|status| (200..300).contains(&status));
+        u32::try_from(self.retries.iter().filter(success).count()).unwrap_or(u32::MAX)
+    }
+
     pub(crate) fn last_byte_ms(&self) -> Option<f64> {
         self.frames.last().map(|(ms, _)| *ms)
     }
@@ -166,11 +201,12 @@ fn answer_own(
 
 impl Arrival {
     async fn collect(shared: &Shared, request: Request<Incoming>) -> Self {
+        let mut room = Room { held: Arc::clone(&shared.held), bytes: 0 };
         let started_at = shared.spec.clock.now_utc();
         let (head, mut incoming) = request.into_parts();
         let mut body = BytesMut::new();
         let state = tokio::select! {
-            state = read_body(&mut incoming, &mut body) => state,
+            state = read_body(&mut incoming, &mut body, &mut room) => state,
             () = shared.closed() => BodyState::HungUp,
         };
         if state == BodyState::TooLarge {
@@ -190,6 +226,7 @@ impl Arrival {
             state,
             started_at,
             arrived_ms: shared.now_ms(),
+            _room: room,
         }
     }
 }
@@ -199,15 +236,18 @@ fn content(headers: &HeaderMap, body: &Bytes, state: BodyState) -> Result<Bytes,
     if state != BodyState::Whole {
         return Ok(body.clone());
     }
-    let coding = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok());
-    Ok(Decoding::whole(coding, body, BODY_CAP)?.map_or_else(|| body.clone(), Bytes::from))
+    // Lines of one name are one list.
+    let lines: Vec<&str> =
+        headers.get_all(CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok()).collect();
+    let coding = (!lines.is_empty()).then(|| lines.join(", "));
+    Ok(Decoding::whole(coding.as_deref(), body, BODY_CAP)?.map_or_else(|| body.clone(), Bytes::from))
 }
 
-async fn read_body(incoming: &mut Incoming, body: &mut BytesMut) -> BodyState {
+async fn read_body(incoming: &mut Incoming, body: &mut BytesMut, room: &mut Room) -> BodyState {
     while let Some(frame) = incoming.frame().await {
         let Ok(frame) = frame else { return BodyState::HungUp };
         let Ok(data) = frame.into_data() else { continue };
-        if body.len() + data.len() > BODY_CAP {
+        if body.len() + data.len() > BODY_CAP || !room.grow(data.len()) {
             return BodyState::TooLarge;
         }
         body.extend_from_slice(&data);

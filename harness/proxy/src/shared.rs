@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::admission::counts_first;
 use crate::classify::{Conversation, RequestClass, ToolsSeen, Unnamed};
-use crate::exchange::{Arrival, Outcome, Settled};
+use crate::exchange::{Arrival, Held, Outcome, Settled};
 use crate::headers;
 use crate::ledger::{Answer, Exchange, Offer, Said, Sent, Spool, usage_of, wire_of};
 use crate::marks::Mark;
@@ -37,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) read: watch::Sender<u64>,
     /// Whoever lets an answer end has it until that answer is settled, so that answers are settled as they ended.
     pub(crate) settling: Arc<tokio::sync::Mutex<()>>,
+    /// Bytes that the bodies of requests in flight hold.
+    pub(crate) held: Held,
     state: Mutex<State>,
 }
 
@@ -116,6 +118,7 @@ impl Shared {
             lets_through: !spec.upstream.reads() && !counts_first(&spec),
             read: watch::Sender::new(0),
             settling: Arc::default(),
+            held: Held::default(),
             state: Mutex::new(state),
             spec,
         })
@@ -227,7 +230,8 @@ impl Shared {
         let stated = usage.and_then(|usage| spending.cost(&chat.model, usage));
         let cost = stated.unwrap_or_else(|| spending.estimate(&chat.model, input, output));
         let is_answered = outcome.status.is_some_and(|status| status < 400) && outcome.answered;
-        state.bill.complete &= stated.is_some() || !is_answered && !outcome.abandoned;
+        state.bill.complete &=
+            (stated.is_some() || !is_answered && !outcome.abandoned) && outcome.thrown_away() == 0;
         // A refused request costs nothing.
         let more = if is_answered || outcome.abandoned { cost - aside } else { -aside };
         state.bill.usd += more;
@@ -391,6 +395,7 @@ impl State {
         for status in outcome.retries.iter().filter_map(|retry| retry.status).chain(outcome.upstream_status) {
             *self.statuses.entry(status.to_string()).or_insert(0) += 1;
         }
+        let thrown_away = outcome.thrown_away();
         self.fault = self.fault.take().or(outcome.fault);
         if let Some(fingerprint) = outcome.turn.as_ref().and_then(|turn| turn.fingerprint.clone()) {
             self.fingerprint = Some(fingerprint);
@@ -412,6 +417,7 @@ impl State {
             chat: settled.chat,
             answer,
             retries: u32::try_from(outcome.retries.len()).unwrap_or(u32::MAX),
+            thrown_away,
             waited: outcome.waited,
         };
         if let Err(error) = self.exchanges.push(settled) {

@@ -67,6 +67,19 @@ async fn compressed_bodies_are_measured_and_forwarded_untouched() {
 }
 
 #[tokio::test]
+async fn two_lines_of_codings_are_one_list() {
+    let provider = Provider::start(|_, _| plain(&final_turn())).await;
+    let stage = stage(&provider).await;
+    let agent = stage.agent(&["bash"]);
+    let body = encoded("gzip", &encoded("zstd", &agent.out.to_bytes()));
+    let mut request = coded_request(&agent, "zstd", body);
+    request.headers_mut().append("content-encoding", "gzip".parse().unwrap());
+    let (status, _, _) = send(&agent.client, request).await;
+    assert_eq!((status, provider.got().len()), (200, 1));
+    assert_eq!(stage.finish().await.0.first_request.unwrap().tools.callable, 1);
+}
+
+#[tokio::test]
 async fn a_body_that_is_not_what_its_header_says_or_unfolds_without_end_is_refused() {
     let provider = Provider::start(|_, _| plain(&final_turn())).await;
     let stage = stage(&provider).await;

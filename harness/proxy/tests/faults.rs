@@ -123,6 +123,7 @@ async fn what_breaks_before_the_agent_saw_any_of_it_is_asked_again() {
         assert!(retry["reason"].as_str().unwrap().contains(words), "{retry}");
     }
     assert!(retries[1]["bytes"].as_u64().unwrap() > 0, "what was thrown away is counted");
+    assert_eq!(recording.tokens.completeness, "lower_bound", "a success that was thrown away may be charged");
 }
 
 #[tokio::test]

@@ -166,7 +166,8 @@ fn completeness(exchanges: &[Exchange]) -> &'static str {
     if billed(exchanges).next().is_none() {
         return "none";
     }
-    let cut = billed(exchanges).any(|(_, _, answer)| !answer.whole) || exchanges.iter().any(|e| e.abandoned);
+    let cut = billed(exchanges).any(|(_, _, answer)| !answer.whole)
+        || exchanges.iter().any(|exchange| exchange.abandoned || exchange.thrown_away > 0);
     if cut { "lower_bound" } else { "complete" }
 }
 

@@ -40,6 +40,9 @@ pub(crate) struct Exchange {
     pub(crate) abandoned: bool,
     /// Tries of the recorder that failed.
     pub(crate) retries: u32,
+    /// Of these, answered with a success that could not be used: the provider may have charged for it.
+    #[serde(default)]
+    pub(crate) thrown_away: u32,
     /// When it was passed on, and when the last byte of the response arrived, on the recorder's clock.
     pub(crate) waited: Option<(f64, f64)>,
 }

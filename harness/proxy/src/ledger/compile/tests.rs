@@ -63,6 +63,7 @@ pub(in crate::ledger) fn turn(request: u32, tools: &[&str], new: &[&str], calls:
         }),
         abandoned: false,
         retries: 0,
+        thrown_away: 0,
         waited: None,
     }
 }
