@@ -122,6 +122,50 @@ fn an_outage_stops_the_run_and_the_same_command_loses_no_block() {
 }
 
 #[test]
+fn an_agent_that_was_only_refused_is_told_from_one_that_never_asked() {
+    if !walls("an_agent_that_was_only_refused_is_told_from_one_that_never_asked") {
+        return;
+    }
+    for (status, kind, blame) in [(404, "upstream_fault", "operator"), (400, "agent_error", "arm")] {
+        let place = Workplace::new();
+        let provider = Provider::start(move |_, _| (status, String::new(), "{}".to_owned()));
+        let file = place.file("x.toml", &experiment(&provider, ""));
+        run(&place, &file, KEY, &["--no-canary"]);
+        let ending = records(&place)[0]["ending"].clone();
+        assert_eq!(
+            (ending["kind"].as_str(), ending["blame"].as_str()),
+            (Some(kind), Some(blame)),
+            "{ending:#}"
+        );
+        assert!(ending["detail"].as_str().unwrap().contains(&format!("{status} (")), "{ending:#}");
+    }
+}
+
+#[test]
+fn what_was_spent_on_answers_that_say_nothing_counts_when_the_run_goes_on() {
+    if !walls("what_was_spent_on_answers_that_say_nothing_counts_when_the_run_goes_on") {
+        return;
+    }
+    let place = Workplace::new();
+    let provider = Provider::start(|_, _| {
+        let (status, headers, body) = says("m-1", "Done.");
+        let mut body: serde_json::Value = serde_json::from_str(&body).unwrap();
+        body.as_object_mut().unwrap().remove("usage");
+        (status, headers, body.to_string())
+    });
+    // A dollar a token: one request is more than the cap.
+    let more =
+        "[run-limits]\ncost-usd = 1.0\n[[price]]\nmodel = \"*\"\ninput = 1000000.0\noutput = 1000000.0\n";
+    let file =
+        place.file("x.toml", &experiment(&provider, &more.replace("1.0\n[[price", "100000.0\n[[price")));
+    run(&place, &file, KEY, &["--no-canary", "-j", "1"]);
+    let asked = provider.got().len();
+    assert!(asked > 0 && records(&place)[0]["metrics"]["cost_usd"].is_null(), "{:#}", records(&place)[0]);
+    let spent: f64 = records(&place).iter().filter_map(|r| r["charged"]["cost_usd"].as_f64()).sum();
+    assert!(spent > 1.0, "{spent}");
+}
+
+#[test]
 fn a_cap_on_the_run_stops_it_and_raised_lets_it_go_on() {
     if !walls("a_cap_on_the_run_stops_it_and_raised_lets_it_go_on") {
         return;

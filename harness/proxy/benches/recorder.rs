@@ -21,7 +21,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bench_proxy::{EndpointUpstream, Recorder, RetryPolicy};
+use bench_core::{RunLimits, SystemClock};
+use bench_proxy::{EndpointUpstream, Recorder, RetryPolicy, RunBudget, Spent};
 use bench_wire::Turn;
 use bench_wire::chat::{StreamUsage, write_stream};
 use bytes::Bytes;
@@ -60,7 +61,11 @@ fn main() {
     runtime.block_on(async {
         let dir = tempfile::tempdir().unwrap();
         let upstream = EndpointUpstream::new(&base, None, RetryPolicy::default()).unwrap();
-        let recorder = Recorder::start(loopback(), spec(dir.path(), Arc::new(upstream))).await.unwrap();
+        let mut spec = spec(dir.path(), Arc::new(upstream));
+        // As every run has one.
+        let clock = Arc::new(SystemClock::default());
+        spec.spending.run = Some(Arc::new(RunBudget::new(RunLimits::default(), Spent::default(), clock)));
+        let recorder = Recorder::start(loopback(), spec).await.unwrap();
         latency(&base, &recorder.base_url()).await;
         let elapsed = many(&recorder.base_url(), 5_000).await;
         println!("small requests, {IN_FLIGHT} in flight: {:.0} requests/s", 5_000.0 / elapsed);

@@ -266,6 +266,22 @@ pub(crate) struct Forwarding {
     pub(crate) account: Account,
 }
 
+/// One request more at the upstream, until it is dropped.
+struct AtUpstream(Arc<Shared>);
+
+impl AtUpstream {
+    fn one(shared: &Arc<Shared>) -> Self {
+        shared.at_upstream.send_modify(|requests| *requests += 1);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for AtUpstream {
+    fn drop(&mut self) {
+        self.0.at_upstream.send_modify(|requests| *requests -= 1);
+    }
+}
+
 impl Forwarding {
     fn read(shared: Arc<Shared>, arrival: Arc<Arrival>, admitted: Admitted) -> Self {
         let Admitted { request, class, rule, agent, chat, weight, known, load } = admitted;
@@ -285,6 +301,7 @@ impl Forwarding {
     }
 
     async fn run(self, mut reply: oneshot::Sender<Response<ReplyBody>>) {
+        let _at_upstream = AtUpstream::one(&self.shared);
         let sent_ms = self.shared.now_ms();
         let tries = Tries::default();
         let called = tokio::select! {

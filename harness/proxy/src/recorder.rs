@@ -183,6 +183,12 @@ impl Recorder {
         }
     }
 
+    /// Resolves when no request is at the upstream: what was let in before a cap was reached is paid for, and its answer
+    /// says how much.
+    pub async fn nobody_waits(&self) {
+        self.shared.nobody_waits().await;
+    }
+
     /// Ends the recorder: connections are cut, requests in flight are settled with what has arrived, and everything is
     /// added up. An error means that a record could not be kept.
     pub async fn finish(mut self) -> Result<Recording, RecorderError> {
@@ -232,6 +238,7 @@ fn recording(shared: &Shared, mut kept: Kept) -> Result<Recording, RecorderError
         provider_usage: ledger.provider_usage,
         totals: ledger.totals,
         cost_usd: kept.cost_usd,
+        charged: kept.charged,
         upstream_wait_ms: ledger.upstream_wait_ms,
         upstream: UpstreamEvidence {
             kind: spec.upstream.kind().into(),

@@ -7,7 +7,7 @@ use bench_core::ledger::{
 };
 use bench_core::lifecycle::ShownTurn;
 use bench_core::{Ending, Sha256Hex, UpstreamEvidence};
-use bench_record::RequestClassTotals;
+use bench_record::{Charged, RequestClassTotals};
 
 /// One attempt as its requests tell it.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +40,8 @@ pub struct Recording {
     pub totals: Totals,
     /// US dollars by the price card; null when a model is unpriced or an answer did not state its usage.
     pub cost_usd: Option<f64>,
+    /// What the run's caps were charged with.
+    pub charged: Charged,
     /// Milliseconds in which at least one request waited for the upstream.
     pub upstream_wait_ms: f64,
     /// The upstream.

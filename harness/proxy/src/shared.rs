@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bench_core::{Ending, EndingKind, Sha256Hex, Usage};
-use bench_record::{FORMAT_VERSION, RequestRecord, RequestStore, ResponseBytes};
+use bench_record::{Charged, FORMAT_VERSION, RequestRecord, RequestStore, ResponseBytes};
 use bench_wire::ModelRequest;
 use memchr::memmem;
 use tokio::sync::watch;
@@ -37,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) read: watch::Sender<u64>,
     /// Whoever lets an answer end has it until that answer is settled, so that answers are settled as they ended.
     pub(crate) settling: Arc<tokio::sync::Mutex<()>>,
+    /// Requests at the upstream.
+    pub(crate) at_upstream: watch::Sender<u32>,
     /// Bytes that the bodies of requests in flight hold.
     pub(crate) held: Held,
     state: Mutex<State>,
@@ -102,6 +104,7 @@ pub(crate) struct Kept {
     pub(crate) unanswered: Option<Ending>,
     /// Null = unknown.
     pub(crate) cost_usd: Option<f64>,
+    pub(crate) charged: Charged,
 }
 
 impl Shared {
@@ -118,6 +121,7 @@ impl Shared {
             lets_through: !spec.upstream.reads() && !counts_first(&spec),
             read: watch::Sender::new(0),
             settling: Arc::default(),
+            at_upstream: watch::Sender::new(0),
             held: Held::default(),
             state: Mutex::new(state),
             spec,
@@ -134,6 +138,13 @@ impl Shared {
         let mut read = self.read.subscribe();
         // An error would mean that the sender, a field of self, is gone.
         let _ = read.wait_for(|read| *read >= count).await;
+    }
+
+    /// Waits until no request is at the upstream.
+    pub(crate) async fn nobody_waits(&self) {
+        let mut at_upstream = self.at_upstream.subscribe();
+        // An error would mean that the sender, a field of self, is gone.
+        let _ = at_upstream.wait_for(|requests| *requests == 0).await;
     }
 
     /// Waits until every request that went unread is read and every answer that has ended is settled.
@@ -290,6 +301,7 @@ impl Shared {
             failing: state.failing.take(),
             unanswered: state.broken.take().map(|(_, ending)| ending),
             cost_usd: state.cost_usd(&self.spec),
+            charged: Charged { tokens: state.tokens, cost_usd: to_hundred_millionths(state.bill.usd) },
         })
     }
 }
@@ -349,8 +361,7 @@ impl State {
 
     fn cost_usd(&self, spec: &RecorderSpec) -> Option<f64> {
         let is_priced = !spec.spending.prices.prices.is_empty();
-        // Rounding to the hundred-millionth drops what putting aside and taking back leaves in the last digits.
-        (is_priced && self.bill.complete).then(|| (self.bill.usd * 1e8).round() / 1e8)
+        (is_priced && self.bill.complete).then(|| to_hundred_millionths(self.bill.usd))
     }
 
     /// Keeps account of answers that broke off; a whole one starts the count anew.
@@ -473,4 +484,9 @@ impl State {
     pub(crate) fn counts_as_turn(&mut self, class: RequestClass) {
         self.turns += u32::from(class == RequestClass::AgentTurn);
     }
+}
+
+/// Drops what putting aside and taking back leaves in the last digits.
+fn to_hundred_millionths(usd: f64) -> f64 {
+    (usd * 1e8).round() / 1e8
 }

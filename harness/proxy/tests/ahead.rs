@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bench_core::{EndingKind, RunLimits, SystemClock};
 use bench_proxy::{EndpointUpstream, RequestLimits, RunBudget, Spent};
-use bench_wire::chat::MessageOut;
+use bench_wire::chat::{MessageOut, write_json};
 use bytes::Bytes;
 use support::provider::*;
 use support::*;
@@ -87,6 +87,35 @@ async fn requests_at_once_do_not_break_a_cap_together() {
     assert_eq!((answered, provider.got().len()), (3, 3));
     assert_eq!(stage.recorder.stopped().await.kind, EndingKind::TurnBudget);
     assert_eq!(stage.finish().await.0.totals.turns, 3);
+}
+
+#[tokio::test]
+async fn what_was_let_in_before_a_cap_was_reached_is_waited_for() {
+    let (held, mut holding) = tokio::sync::mpsc::unbounded_channel();
+    let provider = Provider::start(move |_, _| {
+        let (response, sender) = silent();
+        held.send(sender).unwrap();
+        response
+    })
+    .await;
+    let limits = RequestLimits { requests: Some(1), ..RequestLimits::default() };
+    let stage = limited(&provider, limits).await;
+    let mut first = stage.agent(&["bash"]);
+    let mut second = stage.agent(&["bash"]);
+    let asking = tokio::spawn(async move { first.turn().await });
+    let answer = holding.recv().await.unwrap();
+    second.turn().await.unwrap_err();
+    assert_eq!(stage.recorder.stopped().await.kind, EndingKind::RequestBudget);
+    let (said, waits) = (write_json(&final_turn()), stage.recorder.nobody_waits());
+    let both = async {
+        answer.send(Ok(said.into())).await.unwrap();
+        drop(answer);
+    };
+    tokio::join!(waits, both);
+    assert!(asking.await.unwrap().is_ok());
+    let (recording, _, _dir) = stage.finish().await;
+    assert_eq!((recording.totals.turns, recording.totals.input_tokens), (1, Some(100)));
+    assert!(recording.charged.tokens > 0);
 }
 
 #[tokio::test]

@@ -17,7 +17,6 @@ use bench_wire::Turn;
 use bench_wire::chat::{StreamUsage, write_json, write_stream};
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
-use hyper::Response;
 use support::provider::*;
 use support::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -93,11 +92,6 @@ fn stream(pieces: &[&[u8]], ends: bool) -> Vec<u8> {
 }
 
 /// A response whose body never comes. The sender must live: it is handed out with it.
-fn silent() -> (Response<Pieces>, mpsc::Sender<Result<Bytes, std::io::Error>>) {
-    let (sender, receiver) = mpsc::channel(1);
-    (Response::builder().header("content-type", "application/json").body(Pieces(receiver)).unwrap(), sender)
-}
-
 #[tokio::test]
 async fn what_breaks_before_the_agent_saw_any_of_it_is_asked_again() {
     let good = write_json(&final_turn());

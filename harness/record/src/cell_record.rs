@@ -87,6 +87,9 @@ pub struct CellRecord {
     pub tokens: TokenBasis,
     /// What the provider said, in the normal form; null without a word from it.
     pub provider_usage: Option<Usage>,
+    /// What the run's caps were charged with for it; null when no recorder stood before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub charged: Option<Charged>,
     /// Digest of the price card; null = unpriced.
     pub price_card_sha256: Option<Sha256Hex>,
     /// The first request; null when there was none.
@@ -180,6 +183,15 @@ pub struct RequestClassTotals {
     pub input_tokens: u64,
     /// Output tokens.
     pub output_tokens: u64,
+}
+
+/// What an attempt surely took of the run's caps, answered or not: a lower bound where an answer stated nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Charged {
+    /// Input plus output tokens, local count.
+    pub tokens: u64,
+    /// US dollars by the price card.
+    pub cost_usd: f64,
 }
 
 /// The numbers of one attempt. Null = unknown.

@@ -12,7 +12,7 @@ mod request_store;
 mod run_dir;
 
 pub use cell_record::{
-    CellRecord, Check, CpuMs, HarnessIdentity, Metrics, RequestClassTotals, Verdict, VerifierRun,
+    CellRecord, Charged, Check, CpuMs, HarnessIdentity, Metrics, RequestClassTotals, Verdict, VerifierRun,
 };
 pub use journal::{Journal, JournalError, Tail, read_journal};
 pub use lock::{

@@ -257,6 +257,7 @@ impl Line<'_> {
             censored: self.censored,
             tokens: self.tokens,
             provider_usage: self.provider_usage,
+            charged: None,
             price_card_sha256: self.price_card_sha256,
             first_request: self.first_request.map(|first| FirstRequest {
                 system_by_role: Vec::new(),

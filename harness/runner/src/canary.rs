@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use bench_arms::ResolvedArm;
 use bench_core::{
-    Action, Arm, Cell, Discovery, EndingKind, Lexicon, ModelExposure, Plan, Step, Surface, Task,
+    Action, Arm, Blame, Cell, Discovery, EndingKind, Lexicon, ModelExposure, Plan, Step, Surface, Task,
 };
 use bench_proxy::RequestLimits;
 use bench_record::CellRecord;
@@ -82,7 +82,7 @@ fn finding(arm: &Arm, resolved: &ResolvedArm, record: &CellRecord) -> Option<Can
         Some(CanaryFinding { arm: arm.id.to_string(), what, remedy, upstream_failed: false })
     };
     let detail = record.ending.detail.clone().unwrap_or_else(|| record.ending.kind.to_string());
-    if record.ending.kind == EndingKind::UpstreamFault {
+    if record.ending.kind == EndingKind::UpstreamFault && record.ending.blame != Blame::Operator {
         let remedy = "mend it, then run the same command again";
         let finding = found(format!("the upstream failed ({detail})"), remedy);
         return finding.map(|finding| CanaryFinding { upstream_failed: true, ..finding });

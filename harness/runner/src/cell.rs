@@ -8,6 +8,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bench_core::{Ending, EndingKind, IsolationLevel, RunEvent, Task};
 use bench_isolation::{
@@ -161,7 +162,7 @@ impl Stage<'_> {
         let mut cell = cell.start().await?;
         tokio::select! {
             exit = cell.emptied() => return Ok((exit?, cell)),
-            _ = recorder.stopped() => {}
+            () = stopped_by_recorder(recorder) => {}
             () = stop.killed() => {}
         }
         cell.kill();
@@ -373,6 +374,19 @@ impl Stage<'_> {
             keep_words(&dir, "stderr", &verification.stderr)?;
         }
         Ok(())
+    }
+}
+
+/// How long an attempt that reached a cap may wait for answers to requests that were let in before.
+const PAID_PATIENCE: Duration = Duration::from_secs(60);
+
+/// The recorder wants the attempt to end, and nothing that is paid for would be lost by it.
+async fn stopped_by_recorder(recorder: &Recorder) {
+    let ending = recorder.stopped().await;
+    let is_cap = ending.limit.is_some();
+    if is_cap {
+        // Whoever is not answered by then stays unanswered, and its tokens unknown.
+        let _ = tokio::time::timeout(PAID_PATIENCE, recorder.nobody_waits()).await;
     }
 }
 

@@ -157,6 +157,7 @@ fn take_recording(record: &mut CellRecord, recording: Recording) {
     record.upstream_wait_ms = Some(recording.upstream_wait_ms);
     record.tokens = recording.tokens;
     record.provider_usage = recording.provider_usage;
+    record.charged = Some(recording.charged);
     record.first_request = recording.first_request;
     record.tools = recording.tools;
     record.turns_series = recording.turns;
@@ -264,6 +265,7 @@ fn blank_record(plan: &RunPlan, harness: &Harness, ticket: &Ticket) -> CellRecor
             tokenizer: plan.site.tokenizer.clone(),
         },
         provider_usage: None,
+        charged: None,
         price_card_sha256: plan.lock.price_card_sha256.clone(),
         first_request: None,
         tools: Vec::new(),

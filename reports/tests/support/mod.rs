@@ -172,6 +172,7 @@ pub(crate) fn cell(task: &str, repeat: u32, arm: &str, position: u32) -> CellRec
         censored: Vec::new(),
         tokens: TokenBasis { basis: "json".into(), completeness: "complete".into(), tokenizer: tokenizer() },
         provider_usage: None,
+        charged: None,
         price_card_sha256: None,
         first_request: Some(first_request(1000, 600)),
         tools: vec![tool("bash", 600, 3)],

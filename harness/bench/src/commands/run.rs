@@ -202,10 +202,13 @@ async fn send_canary(plan: &RunPlan, harness: &Harness, stop: &StopWish) -> Resu
 /// What earlier commands have spent on this run, superseded attempts included.
 fn spent_before(records: &[CellRecord]) -> Spent {
     let sum = |value: fn(&CellRecord) -> Option<u64>| records.iter().filter_map(value).sum();
+    // A metric is null where one answer stated nothing; what is surely spent counts all the same.
+    let cost =
+        |record: &CellRecord| record.charged.map(|charged| charged.cost_usd).or(record.metrics.cost_usd);
     Spent {
         requests: sum(|record| record.metrics.requests),
-        tokens: sum(|record| record.metrics.total_tokens),
-        cost_usd: records.iter().filter_map(|record| record.metrics.cost_usd).sum(),
+        tokens: sum(|record| record.charged.map(|charged| charged.tokens).or(record.metrics.total_tokens)),
+        cost_usd: records.iter().filter_map(cost).sum(),
     }
 }
 

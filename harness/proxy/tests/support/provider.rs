@@ -35,6 +35,12 @@ pub async fn limited(provider: &Provider, limits: RequestLimits) -> Stage {
     Stage::upstream(Arc::new(upstream), |spec| spec.limits = limits).await
 }
 
+/// An answer whose pieces, the first included, the test sends.
+pub fn silent() -> (Response<Pieces>, mpsc::Sender<Result<Bytes, std::io::Error>>) {
+    let (sender, receiver) = mpsc::channel(1);
+    (Response::builder().header("content-type", "application/json").body(Pieces(receiver)).unwrap(), sender)
+}
+
 /// Does any file below hold this text?
 pub fn stands_in(dir: &Path, text: &str) -> bool {
     std::fs::read_dir(dir).unwrap().any(|entry| {

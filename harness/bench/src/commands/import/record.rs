@@ -120,6 +120,7 @@ pub(super) fn cell_record(cell: &Imported, lock: &Value) -> Result<CellRecord, F
             tokenizer: unknown_tokenizer(),
         },
         provider_usage: None,
+        charged: None,
         price_card_sha256: None,
         first_request: None,
         tools: Vec::new(),
