@@ -121,6 +121,8 @@ pub(crate) struct Outcome {
     pub(crate) whole: bool,
     /// Did a readable response end before the turn in it did?
     pub(crate) cut_short: bool,
+    /// The error that stood in a stream which had begun as a success.
+    pub(crate) refused: Option<String>,
     pub(crate) output_tokens: Option<u64>,
     /// Why the model's prompt is not known although its format is.
     pub(crate) unrendered: Option<String>,

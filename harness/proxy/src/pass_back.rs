@@ -82,10 +82,15 @@ impl Forwarding {
         outcome.retries = retries;
         outcome.steps = steps;
         outcome.waited = Some((sent_ms, over_ms));
-        let cut = || ended && status.is_success() && outcome.cut_short;
         // It ended as any other does, and ends so for the agent; only the turn in it is not whole.
-        let unfinished =
-            cut().then(|| UpstreamFault::broken("the response ended before the model's turn did"));
+        let unfinished = match &outcome.refused {
+            Some(error) => Some(format!("the response carried an error: {error}")),
+            None if ended && status.is_success() && outcome.cut_short => {
+                Some("the response ended before the model's turn did".to_owned())
+            }
+            None => None,
+        };
+        let unfinished = unfinished.map(UpstreamFault::broken);
         let known = fault.as_ref().or(unfinished.as_ref());
         outcome.fault = known.and_then(|fault| fault.ending.detail.clone());
         let broke_off = known.filter(|fault| fault.broke_off);

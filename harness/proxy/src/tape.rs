@@ -98,15 +98,21 @@ impl Tape {
     pub(crate) fn outcome(mut self, shared: &Shared, ended: bool) -> Outcome {
         self.read_all();
         let legible = self.legible;
-        let mut cut_short = false;
+        let (mut cut_short, mut refused) = (false, None);
         let is_stream = self.is_stream;
         let (turn, readable) = match (self.status.is_success(), self.reader.finish()) {
             (true, Ok(turn)) => (Some(turn), legible),
             (true, Err(TurnError::Incomplete { turn, .. })) => {
-                cut_short = legible && is_stream;
+                // Who has said why it stopped was not cut short, whatever else could not be read.
+                cut_short = legible && is_stream && turn.finish.is_none();
                 (Some(*turn), false)
             }
-            (true, Err(TurnError::Refused { .. })) => (None, false),
+            (true, Err(TurnError::Refused { turn, message })) => {
+                refused = Some(message);
+                // What was streamed and stated before it was worked for, and is charged.
+                let is_empty = turn.text.is_empty() && turn.calls.is_empty() && turn.usage.is_none();
+                ((!is_empty).then_some(*turn), false)
+            }
             (false, _) => (None, ended),
         };
         let mut turn = turn;
@@ -124,6 +130,7 @@ impl Tape {
             output_tokens: turn.as_ref().map(|turn| turn_tokens(&shared.spec.counter, turn)),
             whole: readable,
             cut_short,
+            refused: refused.filter(|_| is_stream),
             turn,
             frames: self.frames,
             bytes: Some(self.bytes),

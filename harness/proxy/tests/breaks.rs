@@ -182,3 +182,26 @@ async fn a_full_disk_ends_the_attempt_and_the_run() {
     let error = recorder.finish().await.unwrap_err().to_string();
     assert!(error.contains("index.jsonl") && error.contains("free the disk"), "{error}");
 }
+
+#[tokio::test]
+async fn an_error_within_a_stream_is_the_provider_s_and_what_it_stated_before_is_counted() {
+    let provider = Provider::start(|_, _| {
+        let half = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half of it\"}}],\
+                    \"usage\":{\"prompt_tokens\":70,\"completion_tokens\":3}}\n\n";
+        let error = "data: {\"error\":{\"message\":\"overloaded\",\"code\":502}}\n\n";
+        pieces(200, "text/event-stream", vec![half.into(), error.into()])
+    })
+    .await;
+    let stage = stage(&provider).await;
+    let agent = stage.agent(&["bash"]);
+    let (status, _, _) = send(&agent.client, agent.request(agent.out.to_bytes())).await;
+    assert_eq!(status, 200, "it passes as it came");
+    let (recording, index, _dir) = stage.finish().await;
+    let stop = recording.stop.unwrap();
+    assert_eq!((stop.kind, stop.detail.unwrap().contains("overloaded")), (EndingKind::UpstreamFault, true));
+    assert_eq!(index.records()[0].usage.as_ref().unwrap().input_tokens, Some(70));
+    assert_eq!(
+        (recording.totals.output_tokens, recording.tokens.completeness.as_str()),
+        (Some(3), "lower_bound")
+    );
+}

@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Value};
 
+/// Up to here every whole number is a double of its own.
+const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// The string at a key; empty when there is none.
 pub(crate) fn string_at(value: &Value, key: &str) -> String {
     str_at(value, key).unwrap_or_default().to_owned()
@@ -19,7 +22,10 @@ pub(crate) fn array_at<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = 
 
 /// The number at a path.
 pub(crate) fn number_at(value: &Value, path: &[&str]) -> Option<u64> {
-    path.iter().try_fold(value, |value, key| value.get(*key)).and_then(Value::as_u64)
+    let number = path.iter().try_fold(value, |value, key| value.get(*key))?;
+    // Some servers write counts as floating point.
+    let whole = |float: &f64| float.fract() == 0.0 && (0.0..=MOST_EXACT).contains(float);
+    number.as_u64().or_else(|| number.as_f64().filter(whole).map(|float| float as u64))
 }
 
 /// Takes an array out of a body: absent and null are empty, another type is none.

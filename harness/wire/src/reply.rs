@@ -151,7 +151,7 @@ impl Other {
         }
         let Gathered { turn, refused, trouble } = self.gathered;
         if let Some(message) = refused {
-            return Err(TurnError::Refused { message });
+            return Err(TurnError::Refused { turn: Box::new(turn), message });
         }
         let why = match (trouble, &turn.finish) {
             (Some(trouble), _) => trouble,

@@ -44,9 +44,13 @@ impl Splitter {
         events
     }
 
-    /// The end of the stream: an event whose lines are whole but whose closing blank line is missing is still given,
-    /// since servers that hang up early are common.
+    /// The end of the stream: an event whose closing blank line is missing is still given, whether or not its last line
+    /// was ended, since servers that hang up early are common.
     pub fn finish(mut self) -> Option<Vec<u8>> {
+        if !self.line.is_empty() {
+            // A last line that nobody ended: clients of providers take it.
+            self.end_line();
+        }
         self.take_event()
     }
 
@@ -107,6 +111,7 @@ mod tests {
     fn comments_other_fields_and_all_line_ends_are_understood() {
         let text = b"\xEF\xBB\xBFdata: a\r\n\r\n: comment\nevent: x\ndata:b\ndata: c\n\nid: 1\n\ndata\r\rdatabase: no\n\ndata: last\n";
         assert_eq!(split_all(&[text]), [&b"a"[..], b"b\nc", b"", b"last"]);
+        assert_eq!(split_all(&[b"data: a\n\ndata: unended"]), [&b"a"[..], b"unended"]);
     }
 
     #[test]

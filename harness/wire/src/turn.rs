@@ -61,6 +61,12 @@ pub struct WireUsage {
     pub output_tokens: Option<u64>,
     /// Of these, reasoning.
     pub reasoning_tokens: Option<u64>,
+    /// Input plus output in the provider's own addition.
+    #[serde(default)]
+    pub stated_total: Option<u64>,
+    /// Of the input, not from the cache, where that is said as well.
+    #[serde(default)]
+    pub missed_tokens: Option<u64>,
 }
 
 /// A response that is not a whole turn.
@@ -77,6 +83,8 @@ pub enum TurnError {
     /// The provider answered with an error object.
     #[error("the provider answered with an error: {message}")]
     Refused {
+        /// What had arrived before it.
+        turn: Box<Turn>,
         /// Its words.
         message: String,
     },

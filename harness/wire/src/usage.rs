@@ -38,6 +38,8 @@ fn chat(usage: &Value) -> WireUsage {
         cache_write_tokens: at(&["prompt_tokens_details", "cache_write_tokens"]),
         output_tokens: output,
         reasoning_tokens: reasoning,
+        stated_total: at(&["total_tokens"]),
+        missed_tokens: miss,
     }
 }
 
@@ -50,6 +52,8 @@ fn responses(usage: &Value) -> WireUsage {
         cache_write_tokens: at(&["input_tokens_details", "cache_write_tokens"]),
         output_tokens: at(&["output_tokens"]),
         reasoning_tokens: at(&["output_tokens_details", "reasoning_tokens"]),
+        stated_total: at(&["total_tokens"]),
+        missed_tokens: None,
     }
 }
 
@@ -70,6 +74,8 @@ fn messages(usage: &Value) -> WireUsage {
         cache_write_tokens: written,
         output_tokens: at(&["output_tokens"]),
         reasoning_tokens: at(&["output_tokens_details", "thinking_tokens"]),
+        stated_total: None,
+        missed_tokens: None,
     }
 }
 
@@ -89,6 +95,8 @@ fn gemini(usage: &Value) -> WireUsage {
         cache_write_tokens: None,
         output_tokens: output,
         reasoning_tokens: thoughts,
+        stated_total: at("totalTokenCount"),
+        missed_tokens: None,
     }
 }
 
@@ -101,7 +109,14 @@ impl WireUsage {
         };
         let from_cache = self.cached_input_tokens.zip(self.cache_write_tokens);
         let cache = from_cache.map(|(read, written)| read.saturating_add(written));
+        let both =
+            self.cached_input_tokens.zip(self.missed_tokens).map(|(hit, miss)| hit.saturating_add(miss));
+        let parts = both.zip(self.input_tokens).filter(|(both, input)| both != input);
+        let unequal = |(both, input): (u64, u64)| format!("cached and missed {both} of input {input}");
         beyond(self.cached_input_tokens, self.input_tokens, ("cached", "input"))
+            .or_else(|| beyond(self.input_tokens, self.stated_total, ("input", "total")))
+            .or_else(|| beyond(self.output_tokens, self.stated_total, ("output", "total")))
+            .or_else(|| parts.map(unequal))
             .or_else(|| beyond(cache, self.input_tokens, ("cached and written", "input")))
             .or_else(|| beyond(self.reasoning_tokens, self.output_tokens, ("reasoning", "output")))
     }
@@ -120,6 +135,8 @@ impl WireUsage {
             cache_write_tokens: later.cache_write_tokens.or(self.cache_write_tokens),
             output_tokens: later.output_tokens.or(self.output_tokens),
             reasoning_tokens: later.reasoning_tokens.or(self.reasoning_tokens),
+            stated_total: later.stated_total.or(self.stated_total),
+            missed_tokens: later.missed_tokens.or(self.missed_tokens),
         }
     }
 }
@@ -212,7 +229,24 @@ mod tests {
             output_tokens: Some(output),
             reasoning_tokens: reasoning,
             cache_write_tokens: None,
+            ..WireUsage::default()
         };
+        let stated = |usage: Value| usage_of(Api::Chat, &usage).contradiction();
+        assert_eq!(
+            stated(json!({"prompt_tokens": 100, "completion_tokens": 1, "total_tokens": 50})).as_deref(),
+            Some("input 100 of total 50")
+        );
+        assert_eq!(
+            stated(
+                json!({"prompt_tokens": 100, "prompt_cache_hit_tokens": 40, "prompt_cache_miss_tokens": 20})
+            )
+            .as_deref(),
+            Some("cached and missed 60 of input 100")
+        );
+        assert_eq!(
+            stated(json!({"prompt_tokens": 100.0, "completion_tokens": 1, "total_tokens": 101})),
+            None
+        );
         assert_eq!(
             tokens(97, Some(2_300_000), 5, None).contradiction().as_deref(),
             Some("cached 2300000 of input 97")

@@ -7,7 +7,7 @@ use crate::api::Api;
 use crate::fields::text_of;
 use crate::framing::Framing;
 use crate::json;
-use crate::turn::{Call, Turn, TurnError};
+use crate::turn::{Call, Turn, TurnError, WireUsage};
 use crate::usage::usage_of;
 
 /// The most calls kept of one turn.
@@ -60,7 +60,7 @@ impl TurnReader {
             self.event(&event);
         }
         if let Some(message) = self.refused {
-            return Err(TurnError::Refused { message });
+            return Err(TurnError::Refused { turn: Box::new(self.turn), message });
         }
         let why = match (self.trouble, &self.turn.finish) {
             (Some(trouble), _) => trouble,
@@ -96,15 +96,24 @@ impl TurnReader {
             self.turn.model = model;
         }
         self.turn.fingerprint = text("system_fingerprint").or(self.turn.fingerprint.take());
-        if let Some(usage) = value.get("usage").filter(|usage| usage.is_object()) {
-            self.turn.usage = Some(usage_of(Api::Chat, usage));
-        }
+        self.usage(value);
         let choices = value.get("choices").and_then(Value::as_array);
         // Only the first choice is a turn of the agent; `n > 1` is nothing that an agent's loop asks for.
         for choice in choices.into_iter().flatten() {
             if choice.get("index").and_then(Value::as_i64).unwrap_or(0) == 0 {
                 self.choice(choice);
             }
+        }
+    }
+
+    /// Some servers state it in the first choice or under a name of their own. A later word adds to an earlier one.
+    fn usage(&mut self, value: &Value) {
+        let places = ["/usage", "/choices/0/usage", "/x_groq/usage"];
+        let stated = places.iter().filter_map(|place| value.pointer(place)).find(|usage| usage.is_object());
+        let usage =
+            stated.map(|usage| usage_of(Api::Chat, usage)).filter(|usage| *usage != WireUsage::default());
+        if let Some(usage) = usage {
+            self.turn.usage = Some(self.turn.usage.map_or(usage, |before| before.later(usage)));
         }
     }
 

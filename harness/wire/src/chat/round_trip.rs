@@ -19,6 +19,7 @@ fn turns() -> impl Strategy<Value = Turn> {
             output_tokens: Some(output.into()),
             reasoning_tokens: reasoning.map(Into::into),
             cache_write_tokens: None,
+            ..WireUsage::default()
         },
     );
     let long = (any::<String>(), 0..200_usize).prop_map(|(text, times)| text.repeat(times));
@@ -47,7 +48,14 @@ fn read(bytes: &[u8], cuts: &[prop::sample::Index], content_type: Option<&str>) 
     at.sort_unstable();
     let mut reader = TurnReader::new(content_type);
     at.windows(2).for_each(|pair| reader.feed(&bytes[pair[0]..pair[1]]));
-    reader.finish()
+    reader.finish().map(|mut turn| {
+        // The writers add up; what they wrote has no total of its own.
+        if let Some(usage) = &mut turn.usage {
+            let total = usage.stated_total.take();
+            assert!(total.is_none() || total == usage.total_tokens(), "{usage:?}");
+        }
+        turn
+    })
 }
 
 proptest! {
@@ -100,7 +108,33 @@ fn what_other_servers_write_is_understood() {
 }
 
 #[test]
+fn what_a_lenient_reader_takes_does_not_lose_the_turn() {
+    let stream = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\\ud83d\"}}]}\n\n\
+                  data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\\ude00b\"}}]}\n\n\
+                  data: {no json}\n\n\
+                  data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\",\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2.0}}]}\n\n\
+                  data: {\"choices\":[],\"usage\":{}}\n\ndata: [DONE]";
+    let error = read(stream.as_bytes(), &[], Some("text/event-stream")).unwrap_err();
+    let TurnError::Incomplete { turn, .. } = error else { panic!("{error}") };
+    assert_eq!((turn.text.as_str(), turn.finish.as_deref()), ("a\u{fffd}\u{fffd}b", Some("stop")));
+    let usage = turn.usage.unwrap();
+    assert_eq!((usage.input_tokens, usage.output_tokens), (Some(7), Some(2)));
+    let groq = br#"{"choices":[{"index":0,"message":{"content":"x"},"finish_reason":"stop"}],"x_groq":{"usage":{"prompt_tokens":3}}}"#;
+    assert_eq!(read(groq, &[], None).unwrap().usage.unwrap().input_tokens, Some(3));
+}
+
+#[test]
+fn an_error_in_a_stream_keeps_what_came_before_it() {
+    let stream = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half\"}}],\"usage\":{\"prompt_tokens\":7}}\n\n\
+                  data: {\"error\":{\"message\":\"overloaded\",\"code\":502}}\n\n";
+    let error = read(stream.as_bytes(), &[], Some("text/event-stream")).unwrap_err();
+    let TurnError::Refused { turn, message } = error else { panic!("{error}") };
+    assert_eq!((message.as_str(), turn.text.as_str()), ("overloaded", "half"));
+    assert_eq!(turn.usage.unwrap().input_tokens, Some(7));
+}
+
+#[test]
 fn an_error_object_is_the_providers_word() {
     let error = read(br#"{"error":{"message":"no such model","type":"x"}}"#, &[], None).unwrap_err();
-    assert_eq!(error, TurnError::Refused { message: "no such model".into() });
+    assert!(matches!(error, TurnError::Refused { message, .. } if message == "no such model"));
 }

@@ -24,6 +24,7 @@ fn turns() -> impl Strategy<Value = Turn> {
         cache_write_tokens: None,
         output_tokens: Some(u64::from(output) + 9),
         reasoning_tokens: reasoning,
+        ..WireUsage::default()
     });
     let long = (any::<String>(), 0..200_usize).prop_map(|(text, times)| text.repeat(times));
     (
@@ -72,7 +73,14 @@ fn read(
     at.sort_unstable();
     let mut reader = ReplyReader::new(api, content_type);
     at.windows(2).for_each(|pair| reader.feed(&bytes[pair[0]..pair[1]]));
-    reader.finish()
+    reader.finish().map(|mut turn| {
+        // The writers add up; what they wrote has no total of its own.
+        if let Some(usage) = &mut turn.usage {
+            let total = usage.stated_total.take();
+            assert!(total.is_none() || total == usage.total_tokens(), "{usage:?}");
+        }
+        turn
+    })
 }
 
 proptest! {
