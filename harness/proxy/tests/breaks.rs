@@ -205,3 +205,19 @@ async fn an_error_within_a_stream_is_the_provider_s_and_what_it_stated_before_is
         (Some(3), "lower_bound")
     );
 }
+
+#[tokio::test]
+async fn of_a_key_in_an_error_s_words_not_even_the_beginning_is_kept() {
+    for cut in [10, KEY.len()] {
+        let said = format!("{}bad key {KEY}", "x".repeat(280));
+        let at = said.len() - KEY.len() + cut;
+        let (head, rest) = (said[..at].as_bytes().to_vec(), said[at..].as_bytes().to_vec());
+        let provider =
+            Provider::start(move |_, _| pieces(401, "text/plain", vec![head.clone(), rest.clone()])).await;
+        let stage = stage(&provider).await;
+        stage.agent(&["bash"]).turn().await.unwrap_err();
+        let (recording, _, dir) = stage.finish().await;
+        assert!(recording.stop.unwrap().detail.unwrap().contains("bad key"));
+        assert!(!stands_in(dir.path(), &KEY[..10]), "cut at {cut}");
+    }
+}

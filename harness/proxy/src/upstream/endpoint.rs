@@ -293,7 +293,7 @@ impl EndpointUpstream {
     /// The beginning of an error's body.
     async fn quoted(&self, mut body: Incoming) -> String {
         let mut bytes = Vec::new();
-        while bytes.len() < QUOTED {
+        while bytes.len() < QUOTED + self.key.len() {
             match tokio::time::timeout(self.spec.timeouts.idle, body.frame()).await {
                 Ok(Some(Ok(frame))) => bytes.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data)),
                 Ok(Some(Err(_)) | None) | Err(_) => break,
@@ -301,6 +301,10 @@ impl EndpointUpstream {
         }
         // Redacted before it is cut: half a key is a key to half the work.
         let text = self.redacted(&String::from_utf8_lossy(&bytes));
+        let begun = (1..self.key.len())
+            .rev()
+            .find(|length| self.key.get(..*length).is_some_and(|beginning| text.ends_with(beginning)));
+        let text = &text[..text.len() - begun.unwrap_or(0)];
         let text: String = text.trim().chars().take(QUOTED).collect();
         if text.is_empty() { String::new() } else { format!(": {text}") }
     }
