@@ -37,6 +37,8 @@ pub use spec::{EndpointSpec, RetryPolicy, Timeouts, UpstreamError};
 const QUOTED: usize = 300;
 /// Bytes from which on a key is taken for a secret.
 const SHORTEST_SECRET: usize = 8;
+/// Bytes of a key's beginning that are more than chance at the end of a text.
+const TELLING: usize = 4;
 /// Tries of the preflight.
 const PREFLIGHT_TRIES: u32 = 3;
 /// What Anthropic's API asks for where the agent names no version.
