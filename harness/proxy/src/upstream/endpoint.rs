@@ -303,7 +303,7 @@ impl EndpointUpstream {
         }
         // Redacted before it is cut: half a key is a key to half the work.
         let text = self.redacted(&String::from_utf8_lossy(&bytes));
-        let begun = (1..self.key.len())
+        let begun = (TELLING..self.key.len())
             .rev()
             .find(|length| self.key.get(..*length).is_some_and(|beginning| text.ends_with(beginning)));
         let text = &text[..text.len() - begun.unwrap_or(0)];
