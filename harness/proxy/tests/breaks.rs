@@ -211,7 +211,7 @@ async fn of_a_key_in_an_error_s_words_not_even_the_beginning_is_kept() {
     for cut in [10, KEY.len()] {
         let said = format!("{}bad key {KEY}", "x".repeat(280));
         let at = said.len() - KEY.len() + cut;
-        let (head, rest) = (said[..at].as_bytes().to_vec(), said[at..].as_bytes().to_vec());
+        let (head, rest) = (said.as_bytes()[..at].to_vec(), said.as_bytes()[at..].to_vec());
         let provider =
             Provider::start(move |_, _| pieces(401, "text/plain", vec![head.clone(), rest.clone()])).await;
         let stage = stage(&provider).await;
