@@ -8,7 +8,6 @@ use bench_wire::{Api, Turn};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use hyper::header::CONTENT_ENCODING;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use tokio::sync::oneshot;
 
@@ -238,11 +237,8 @@ fn content(headers: &HeaderMap, body: &Bytes, state: BodyState) -> Result<Bytes,
     if state != BodyState::Whole {
         return Ok(body.clone());
     }
-    // Lines of one name are one list.
-    let lines: Vec<&str> =
-        headers.get_all(CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok()).collect();
-    let coding = (!lines.is_empty()).then(|| lines.join(", "));
-    Ok(Decoding::whole(coding.as_deref(), body, BODY_CAP)?.map_or_else(|| body.clone(), Bytes::from))
+    let codings = headers::codings(headers);
+    Ok(Decoding::whole(codings.as_deref(), body, BODY_CAP)?.map_or_else(|| body.clone(), Bytes::from))
 }
 
 async fn read_body(incoming: &mut Incoming, body: &mut BytesMut, room: &mut Room) -> BodyState {

@@ -26,6 +26,13 @@ const CREDENTIALS: [HeaderName; 7] = [
     HeaderName::from_static("x-goog-api-key"),
 ];
 
+/// The content codings of a body, innermost first; `None` = none. Lines of one name are one list.
+pub(crate) fn codings(headers: &HeaderMap) -> Option<String> {
+    let lines: Vec<&str> =
+        headers.get_all(header::CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok()).collect();
+    (!lines.is_empty()).then(|| lines.join(", "))
+}
+
 /// Header by which the reference agent says which of its second agents asks.
 pub(crate) const AGENT: HeaderName = HeaderName::from_static("x-bench-agent");
 /// Longest name of an agent, in bytes.

@@ -254,7 +254,6 @@ impl Shared {
 
     fn record(&self, arrival: &Arrival, settled: &Settled, outcome: &Outcome) -> RequestRecord {
         let usage = outcome.turn.as_ref().and_then(|turn| turn.usage);
-        let encoding = arrival.headers.get(hyper::header::CONTENT_ENCODING);
         RequestRecord {
             format_version: FORMAT_VERSION,
             request: settled.request,
@@ -273,7 +272,7 @@ impl Shared {
             body_bytes: arrival.body.len() as u64,
             body_tokens: settled.body_tokens,
             prompt_tokens: settled.chat.as_ref().and_then(|chat| chat.weight.prompt_tokens),
-            encoding: encoding.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
+            encoding: headers::codings(&arrival.headers),
             response_sha256: outcome.bytes.as_ref().map(Sha256Hex::of),
             response_type: outcome.response_type.clone(),
             response_encoding: outcome.response_encoding.clone(),

@@ -3,11 +3,12 @@
 use bench_wire::{Api, ReplyReader, TurnError, WireUsage};
 use bytes::Bytes;
 use hyper::body::Frame;
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use hyper::header::CONTENT_TYPE;
 use hyper::{HeaderMap, StatusCode};
 
 use crate::coding::Decoding;
 use crate::exchange::{BODY_CAP, Outcome};
+use crate::headers::codings;
 use crate::ledger::turn_tokens;
 use crate::shared::Shared;
 use crate::trace::rounded;
@@ -32,10 +33,9 @@ impl Tape {
     pub(crate) fn new(api: Api, status: StatusCode, headers: &HeaderMap, origin_ms: f64) -> Self {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let reader = ReplyReader::new(api, text(CONTENT_TYPE));
-        let (response_type, response_encoding) =
-            (text(CONTENT_TYPE).map(str::to_owned), text(CONTENT_ENCODING).map(str::to_owned));
+        let (response_type, response_encoding) = (text(CONTENT_TYPE).map(str::to_owned), codings(headers));
         let is_stream = text(CONTENT_TYPE).is_some_and(|kind| kind.starts_with("text/event-stream"));
-        let decoding = Decoding::of(text(CONTENT_ENCODING), BODY_CAP);
+        let decoding = Decoding::of(response_encoding.as_deref(), BODY_CAP);
         let (legible, decoding) = (decoding.is_ok(), decoding.ok().flatten());
         Self {
             status,

@@ -11,7 +11,7 @@ use bench_core::EndpointKind;
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Request, Response, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -235,7 +235,8 @@ impl EndpointUpstream {
         if status.is_success() && kind.starts_with("text/event-stream") {
             return Err(failed("the stream ended before its first event".to_owned(), 0));
         }
-        if status.is_success() && is_json && !is_whole_json(text(CONTENT_ENCODING), &read) {
+        if status.is_success() && is_json && !is_whole_json(headers::codings(&head.headers).as_deref(), &read)
+        {
             return Err(failed("the answer says that it is JSON and is not".to_owned(), read.len()));
         }
         let ahead = (!read.is_empty()).then(|| read.freeze());
@@ -277,9 +278,9 @@ impl EndpointUpstream {
                 kept.remove(name);
             }
         }
-        let coding = head.headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok());
+        let codings = headers::codings(&head.headers);
         let body = Passing::new(ahead, rest, self.spec.timeouts.idle, place);
-        let body = GuardedBody::new(body, &self.key, coding).boxed_unsync();
+        let body = GuardedBody::new(body, &self.key, codings.as_deref()).boxed_unsync();
         UpstreamResponse { status: head.status, headers: kept, body, retries, steps: Vec::new() }
     }
 
