@@ -78,7 +78,7 @@ fn row_26_no_program_gains_privileges() {
         for cell in cells.values() {
             cell.had_no_effect(&field);
         }
-        for line in ["CapEff:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2", "core 0"] {
+        for line in ["CapEff:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2", "core 1"] {
             cells["state"].said(line);
         }
         cells["own"].is_valid();
