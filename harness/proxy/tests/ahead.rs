@@ -134,11 +134,10 @@ async fn requests_that_went_unread_are_classed_in_the_order_in_which_they_went()
     assert_eq!(classes, ["agent_turn", "agent_turn", "subagent"]);
     assert_eq!(recording.first_request.unwrap().request, 1);
     let events = trace(dir.path());
-    let told: Vec<_> = events
+    let asked: Vec<_> = events
         .iter()
-        .filter(|event| event["event"] != "offer")
-        .map(|event| (event["event"].as_str().unwrap(), event["request"].as_u64().unwrap()))
+        .filter(|event| event["event"] == "request")
+        .map(|event| event["request"].as_u64().unwrap())
         .collect();
-    let expected = [1, 2, 3].into_iter().flat_map(|request| [("request", request), ("response", request)]);
-    assert_eq!(told, expected.collect::<Vec<_>>(), "as it happened");
+    assert_eq!(asked, [1, 2, 3], "in the order in which they went, wherever the answers stand");
 }
