@@ -64,7 +64,8 @@ fn messages(usage: &Value) -> WireUsage {
     let written = at(&["cache_creation_input_tokens"]).or_else(|| {
         let by_life = |life: &str| at(&["cache_creation", life]);
         let parts = [by_life("ephemeral_5m_input_tokens"), by_life("ephemeral_1h_input_tokens")];
-        parts.iter().any(Option::is_some).then(|| parts.iter().flatten().sum())
+        let sum = || parts.iter().flatten().fold(0_u64, |all, part| all.saturating_add(*part));
+        parts.iter().any(Option::is_some).then(sum)
     });
     let input = at(&["input_tokens"]);
     WireUsage {

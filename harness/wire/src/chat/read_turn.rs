@@ -85,8 +85,8 @@ impl TurnReader {
     fn object(&mut self, value: &Value) {
         if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
             let message = error.get("message").and_then(Value::as_str);
+            // What stands beside it counts all the same.
             self.refused = Some(message.map_or_else(|| error.to_string(), str::to_owned));
-            return;
         }
         let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
         if let Some(id) = text("id") {
@@ -109,9 +109,9 @@ impl TurnReader {
     /// Some servers state it in the first choice or under a name of their own. A later word adds to an earlier one.
     fn usage(&mut self, value: &Value) {
         let places = ["/usage", "/choices/0/usage", "/x_groq/usage"];
-        let stated = places.iter().filter_map(|place| value.pointer(place)).find(|usage| usage.is_object());
+        let stated = places.iter().filter_map(|place| value.pointer(place)).filter(|usage| usage.is_object());
         let usage =
-            stated.map(|usage| usage_of(Api::Chat, usage)).filter(|usage| *usage != WireUsage::default());
+            stated.map(|usage| usage_of(Api::Chat, usage)).find(|usage| *usage != WireUsage::default());
         if let Some(usage) = usage {
             self.turn.usage = Some(self.turn.usage.map_or(usage, |before| before.later(usage)));
         }

@@ -126,11 +126,12 @@ fn what_a_lenient_reader_takes_does_not_lose_the_turn() {
 #[test]
 fn an_error_in_a_stream_keeps_what_came_before_it() {
     let stream = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half\"}}],\"usage\":{\"prompt_tokens\":7}}\n\n\
-                  data: {\"error\":{\"message\":\"overloaded\",\"code\":502}}\n\n";
+                  data: {\"error\":{\"message\":\"overloaded\",\"code\":502},\"usage\":{},\"x_groq\":{\"usage\":{\"completion_tokens\":4}}}\n\n";
     let error = read(stream.as_bytes(), &[], Some("text/event-stream")).unwrap_err();
     let TurnError::Refused { turn, message } = error else { panic!("{error}") };
     assert_eq!((message.as_str(), turn.text.as_str()), ("overloaded", "half"));
-    assert_eq!(turn.usage.unwrap().input_tokens, Some(7));
+    let usage = turn.usage.unwrap();
+    assert_eq!((usage.input_tokens, usage.output_tokens), (Some(7), Some(4)));
 }
 
 #[test]

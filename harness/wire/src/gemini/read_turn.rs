@@ -20,7 +20,7 @@ pub(crate) fn value(value: &Value, gathered: &mut Gathered) {
 
 fn object(value: &Value, gathered: &mut Gathered) {
     if let Some(error) = value.get("error").filter(|error| error.is_object()) {
-        return gathered.error(error);
+        gathered.error(error);
     }
     if let Some(id) = str_at(value, "responseId") {
         gathered.turn.id = id.to_owned();

@@ -57,8 +57,9 @@ impl Items {
         if let Some(error) = response.get("error").filter(|error| error.is_object()) {
             gathered.error(error);
         }
-        if !self.finished {
+        if !self.finished && array_at(response, "output").next().is_some() {
             self.open_text.clear();
+            self.open_reasoning.clear();
             array_at(response, "output").for_each(|item| add(item, gathered));
         }
         if let Some(status) = str_at(response, "status").filter(|status| *status != "in_progress") {
@@ -97,5 +98,25 @@ fn add(item: &Value, gathered: &mut Gathered) {
             gathered.turn.calls.push(call_of(item));
         }
         Some(_) | None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ReplyReader, TurnError};
+
+    #[test]
+    fn a_response_that_failed_keeps_what_was_streamed_and_stated() {
+        let events = [
+            r#"{"type":"response.output_text.delta","delta":"hi"}"#,
+            r#"{"type":"response.failed","response":{"status":"failed","error":{"message":"down"},"usage":{"input_tokens":5,"output_tokens":1}}}"#,
+        ];
+        let mut reader = ReplyReader::new(Api::Responses, Some("text/event-stream"));
+        events.iter().for_each(|event| reader.feed(format!("data: {event}\n\n").as_bytes()));
+        let error = reader.finish().unwrap_err();
+        let TurnError::Refused { turn, message } = error else { panic!("{error}") };
+        assert_eq!((message.as_str(), turn.text.as_str()), ("down", "hi"));
+        assert_eq!(turn.usage.unwrap().input_tokens, Some(5));
     }
 }
