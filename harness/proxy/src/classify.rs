@@ -147,14 +147,37 @@ impl Conversation {
     }
 }
 
+/// Words of a request for a name.
+const NAMES: &[&str] = &["name for th", "session name", "branch name", "name this session", "kebab-case"];
+/// Whole orders, which a task that speaks of titles or names does not give.
+const TITLE_ORDERS: &[&str] = &[
+    "title for th",
+    "title of th",
+    "a title",
+    "short title",
+    "concise title",
+    "brief title",
+    "conversation title",
+    "session title",
+    "thread title",
+];
+const NAME_ORDERS: &[&str] = &["name for this", "name for the session", "a branch name", "name this session"];
+
 fn without_tools(request: &ModelRequest, seen: ToolsSeen) -> (RequestClass, &'static str) {
     let speaks = |m: &&RequestMessage| !m.is_instruction() && m.role != "item";
     let dialogue: Vec<&RequestMessage> = request.messages.iter().filter(speaks).collect();
     let instruction = request.messages.iter().find(|m| m.is_instruction());
-    let texts = [ends(instruction), ends(dialogue.last().copied())];
-    let asks = |words: &[&str]| texts.iter().any(|text| words.iter().any(|word| text.contains(word)));
-    let (title, summary) = (asks(&["title"]), asks(&["summar", "compact"]));
-    let names = asks(&["name for th", "session name", "branch name", "name this session", "kebab-case"]);
+    let (instructed, said) = (ends(instruction), ends(dialogue.last().copied()));
+    let holds = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
+    let asks = |words: &[&str]| holds(&instructed, words) || holds(&said, words);
+    // Before any tool was seen, what is said may be the task itself, of an agent that has none: a task may speak of titles.
+    let orders = |words: &[&str], orders: &[&str]| match seen {
+        ToolsSeen::NotYet => holds(&instructed, words) || holds(&said, orders),
+        ToolsSeen::Before => asks(words),
+    };
+    let title = orders(&["title"], TITLE_ORDERS);
+    let names = orders(NAMES, NAME_ORDERS);
+    let summary = asks(&["summar", "compact"]);
     match (seen, dialogue.len() <= 2) {
         (_, true) if title => (RequestClass::Title, "no tools; short; asks for a title"),
         (_, true) if names => (RequestClass::Naming, "no tools; short; asks for a name"),
@@ -222,6 +245,16 @@ mod tests {
             RequestClass::AgentTurn
         );
         assert_eq!(class_of(&title, ToolsSeen::NotYet), RequestClass::Title);
+        let asked = json!({"messages": [user("Write a short title for this conversation: Fix it")]});
+        assert_eq!(class_of(&asked, ToolsSeen::NotYet), RequestClass::Title);
+        for task in ["Rename the title field of Book to heading.", "Validate the branch name in push.sh."] {
+            let of_an_agent_without_tools = json!({"messages": [user(task)]});
+            assert_eq!(
+                class_of(&of_an_agent_without_tools, ToolsSeen::NotYet),
+                RequestClass::AgentTurn,
+                "{task}"
+            );
+        }
         assert_eq!(class_of(&title, ToolsSeen::Before), RequestClass::Title);
         assert_eq!(class_of(&name, ToolsSeen::Before), RequestClass::Naming);
         assert_eq!(class_of(&plain, ToolsSeen::NotYet), RequestClass::AgentTurn);
