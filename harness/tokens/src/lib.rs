@@ -76,7 +76,7 @@ impl Counter {
         self.name
     }
 
-    /// Tokens of a text. A run of more than 2,000 letters, of as much white space or of as many other signs is counted in
+    /// Tokens of a text. A run of more than 2,000 letters, or of as many spaces and signs, is counted in
     /// slices of 2,000: no text that people write has one, and an encoder's time grows beyond measure with what it cannot split.
     pub fn count(&self, text: &str) -> u64 {
         let (mut all, mut last) = (0, ("", 0));

@@ -3,25 +3,32 @@
 /// Characters of one kind in a row, at most.
 const LONGEST: usize = 2_000;
 
+/// Blocks of combining marks.
+const MARKS: [std::ops::RangeInclusive<char>; 5] = [
+    '\u{300}'..='\u{36f}',
+    '\u{1ab0}'..='\u{1aff}',
+    '\u{1dc0}'..='\u{1dff}',
+    '\u{20d0}'..='\u{20ff}',
+    '\u{fe20}'..='\u{fe2f}',
+];
+
 /// Kinds of characters between which every pre-tokenizer splits. Digits come in groups of a few anyway.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
+    /// With the marks that are put on them.
     Letter,
-    Space,
     Digit,
-    Sign,
+    /// White space and signs: line ends and slashes stay with the signs before them.
+    Other,
 }
 
 impl Kind {
     fn of(c: char) -> Self {
-        if c.is_alphabetic() {
-            Self::Letter
-        } else if c.is_whitespace() {
-            Self::Space
-        } else if c.is_numeric() {
-            Self::Digit
-        } else {
-            Self::Sign
+        let is_mark = MARKS.iter().any(|marks| marks.contains(&c));
+        match (c.is_alphabetic() || is_mark, c.is_numeric()) {
+            (true, _) => Self::Letter,
+            (false, true) => Self::Digit,
+            (false, false) => Self::Other,
         }
     }
 }
@@ -79,6 +86,8 @@ mod tests {
         assert_eq!(lengths(&"a".repeat(LONGEST + 1)), [LONGEST, 1]);
         assert_eq!(lengths(&"\n".repeat(2 * LONGEST + 5)), [LONGEST, LONGEST, 5]);
         assert_eq!(lengths(&"é".repeat(LONGEST + 1)), [2 * LONGEST, 2]);
+        assert_eq!(slices(&"e\u{301}".repeat(LONGEST)).count(), 2);
+        assert_eq!(slices(&"/\n".repeat(LONGEST)).count(), 2);
         for text in [
             "word ".repeat(LONGEST),
             "1".repeat(3 * LONGEST),
