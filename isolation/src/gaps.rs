@@ -132,7 +132,7 @@ const GAPS: &[Gap] = &[
     ),
     gap("attempts are refused but nobody records them: no detector", None, &[Detector]),
     gap(
-        "a crash is told to the program that the machine names for it (kernel.core_pattern begins with |) once the agent has lowered its limit on core dumps from 1 to 0",
+        "a crash is told to the program that the machine names for it (kernel.core_pattern begins with a pipe sign) once the agent has lowered its limit on core dumps from 1 to 0",
         None,
         &[],
     ),
